@@ -23,8 +23,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from support.deployed_worlds import SITES, config_text
-from support.federations import Federation, federation
+from support.deployed.federations import Federation, federation
+from support.deployed.worlds import SITES, config_text
 
 TRUSTS = {
     "local": {"trust": "local"},

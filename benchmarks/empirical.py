@@ -36,7 +36,7 @@ from lexfed.config import Config, from_mapping
 from lexfed.evaluate.empirical import ClaimAudit, audit
 from lexfed.run import PricedRun, price, seeded_population
 from lexfed.tiers import Tier
-from support import broken_mechanisms
+from support.evaluation import broken_mechanisms
 
 WIDTH = 200
 ROWS = 4000

@@ -4,7 +4,8 @@
     PYTHONPATH=tests python -m benchmarks.liars [CASES] [SEED]
 
 Prints one JSON line. A case is a federation of 100 sites (9 may collude, 9 may be
-missing) of which 1 to 9 lie, each in a way drawn from 27 (`tests/support/liars.py`):
+missing) of which 1 to 9 lie, each in a way drawn from 27
+(`tests/support/federation/liars.py`):
 parts that cannot be used, shares that open nothing or another secret, false complaints,
 wrong shares, other lists, replays, silence; in half of the cases all of them lie about
 one honest site. A case ends when everybody is blamed whose lie can be shown, or no
@@ -35,8 +36,16 @@ from lexfed.secagg.envelopes.payloads import Deal
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
 from lexfed.secagg.mask_sessions.unmasking import RoundOpening
 from lexfed.secagg.masks.epoch_secrets import part_bytes
-from support.disputes import payload_of
-from support.liars import LIES, OPENING, SETTING_UP, Outcome, Sites, case, lied_to
+from support.federation.liars import (
+    LIES,
+    OPENING,
+    SETTING_UP,
+    Outcome,
+    Sites,
+    case,
+    lied_to,
+)
+from support.secagg.disputes import payload_of
 
 FORKS = 50
 PLANTED = 20

@@ -10,7 +10,7 @@ classes, profiles of sites, schedules, adapting, sketches, paid metrics; trainin
 importances and profiles that are bought. Of each, one run on a random table and runs
 on random neighbours of it (a row, a person, a site more or less or replaced, values of
 a tier, a label), from files to the last round, under the same secret coins and told the
-same releases (`tests/support/neighbour_runs.py`). What is compared are the integers
+same releases (`tests/support/run/neighbour_runs.py`). What is compared are the integers
 before noise: over all releases, the distance in deviations of the noise is the realised
 mu, and may not exceed the mu that the line of the claim stands for.
 
@@ -27,7 +27,7 @@ from itertools import pairwise
 
 import torch
 
-from support.neighbour_runs import Tally, compare
+from support.run.neighbour_runs import Tally, compare
 
 
 def compared(seed: int, pairs: int, each: int) -> tuple[Tally, float]:

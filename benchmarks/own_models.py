@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from support.adversarial_models import adversary, realised, whole_batches
+from support.run.adversarial_models import adversary, realised, whole_batches
 
 
 def measured(models: int, *, control: bool) -> dict[str, Any]:

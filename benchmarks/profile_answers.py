@@ -26,7 +26,7 @@ from lexfed.sketch.profile.federation_profile import build_profile
 from lexfed.sketch.profile.number_summaries import SHARES
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
-from support.profile_tables import Federation
+from support.sketch.profile_tables import Federation
 
 PEOPLE = 10_000
 NOISES = (5.0, 20.0, 60.0)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from support.judge import Judge, NoJudge, build
+from support.log.judge import Judge, NoJudge, build
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import LexfedError
 from lexfed.signing.notes import parse_note
-from support.log_folders import ORIGIN, OTHER, SIGNER, grow
+from support.log.folders import ORIGIN, OTHER, SIGNER, grow
 
 ACKNOWLEDGED, REFUSED, BROKEN = 0, 3, 4
 PR_SET_PTRACER = 0x59616D61

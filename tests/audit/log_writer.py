@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from lexfed.audit.storage.durable_store import Store
 from lexfed.errors import RunFolderError
-from support.log_folders import SIGNER
+from support.log.folders import SIGNER
 
 
 def open_when_free(folder: Path) -> Store:

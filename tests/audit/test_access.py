@@ -29,9 +29,9 @@ from lexfed.signing.keys import (
     public_path,
 )
 from lexfed.signing.notes import VerifierKey, parse_note
-from support.audit_worlds import ORIGIN, fake_run
-from support.open_logs import Logged, logged
-from support.two_verifiers import compared, failed
+from support.audit.open_logs import Logged, logged
+from support.audit.two_verifiers import compared, failed
+from support.audit.worlds import ORIGIN, fake_run
 
 DELETION = Deletion(artefact="backup", digest=None)
 

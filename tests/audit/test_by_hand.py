@@ -11,8 +11,8 @@ from lexfed.audit.entries import Correction, Document, Incident
 from lexfed.audit.log.manual_entries import KINDS, append_by_hand
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.errors import AuditError, RunFolderError
-from support.audit_worlds import SITES
-from support.open_logs import Logged, logged
+from support.audit.open_logs import Logged, logged
+from support.audit.worlds import SITES
 
 D = "0" * 64
 TEXT = b"why it was wrong\n"

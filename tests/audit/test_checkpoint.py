@@ -12,8 +12,8 @@ from lexfed.audit.tree.merkle import EMPTY_ROOT
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer, create_key, public_path
 from lexfed.signing.notes import NoteSignature, SignedNote, parse_note
-from support.judge import Judge
-from support.plain_log import ORIGIN, signer
+from support.log.judge import Judge
+from support.log.plain import ORIGIN, signer
 
 LOG = signer()
 ROOT = bytes(range(32))

@@ -22,8 +22,8 @@ from lexfed.signing.notes import (
     VerifierKey,
     parse_note,
 )
-from support.judge import Judge
-from support.plain_log import ORIGIN, signer
+from support.log.judge import Judge
+from support.log.plain import ORIGIN, signer
 
 LOG = signer()
 WITNESS = signer("witness.example/w1", 7)

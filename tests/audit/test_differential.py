@@ -19,9 +19,9 @@ from lexfed.audit.tree.proof_files import ConsistencyProof, InclusionProof
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, SignedNote, parse_note, verify
-from support import lies
-from support.judge import Judge
-from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
+from support.log import lies
+from support.log.judge import Judge
+from support.log.plain import ORIGIN, entries_of, signed, signer, tree_of
 
 LOG = signer()
 NEXT = signer(ORIGIN, 2)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lexfed.errors import AuditError
 from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope, pae
 from lexfed.signing.keys import Signer, create_key, public_path
-from support.plain_log import signer
+from support.log.plain import signer
 
 ALICE = signer("alice.example", 1)
 BOB = signer("bob.example", 2)

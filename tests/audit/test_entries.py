@@ -35,8 +35,8 @@ from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.in_toto import InTotoStatement
 from lexfed.tiers import Tier
-from support.audit_worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
-from support.schemas import Where, every_spoilt, example, instances
+from support.audit.schemas import Where, every_spoilt, example, instances
+from support.audit.worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
 
 FEW = settings(deadline=None, max_examples=40)
 MORE = settings(deadline=None, max_examples=300)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support.judge import Judge
-from support.plain_log import entries_of, signer, write_log
+from support.log.judge import Judge
+from support.log.plain import entries_of, signer, write_log
 
 BOUNDARIES = [0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512]
 LARGE = [65535, 65536, 65537, 70000]

@@ -27,7 +27,7 @@ from lexfed.audit.tree.checkpoint import open_checkpoint, sign
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.notes import parse_note
-from support.audit_worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
+from support.audit.worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
 
 KEYS = LogKeys(COORDINATOR, LOG)
 OPENING = [(draft.entry, draft.key) for draft in fake_run().drafts[:4]]

@@ -19,7 +19,7 @@ from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.reader import read_log
 from lexfed.audit.tree.merkle import verify_consistency
 from lexfed.errors import AuditError
-from support.faults import (
+from support.log.faults import (
     ACKNOWLEDGED,
     KILLED,
     REFUSED,
@@ -28,8 +28,7 @@ from support.faults import (
     injected,
     record,
 )
-from support.judge import Judge
-from support.log_folders import (
+from support.log.folders import (
     KEYS,
     ORIGIN,
     SIGNER,
@@ -39,6 +38,7 @@ from support.log_folders import (
     memory_folder,
     tree_of,
 )
+from support.log.judge import Judge
 
 pytestmark = pytest.mark.skipif(
     shutil.which("strace") is None, reason="strace is not installed"

@@ -17,7 +17,7 @@ from lexfed.audit.storage.reader import read_log
 from lexfed.audit.storage.staged_append import StagedAppend
 from lexfed.audit.tree.tiles import bundle_files, tile_files
 from lexfed.errors import AuditError, RunFolderError
-from support.log_folders import (
+from support.log.folders import (
     KEYS,
     ORIGIN,
     SIGNER,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power loss at every moment of a change: row 15 of the fault table.
 
-What was written is recorded, and every state that a disk may be in is built from it
-(`support.power_loss`). In each the log must read, hold what was acknowledged and go on.
+Every system call is recorded, and every state that a disk may then be in is built
+(`support.log.power_loss`). In each the log must be readable, hold all acknowledged
+entries and take further ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,8 +18,7 @@ from lexfed.audit.storage.reader import read_log
 from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import AuditError, LexfedError
 from lexfed.signing.notes import parse_note
-from support.judge import Judge
-from support.log_folders import (
+from support.log.folders import (
     KEYS,
     ORIGIN,
     OTHER,
@@ -29,7 +29,8 @@ from support.log_folders import (
     memory_folder,
     write_files,
 )
-from support.power_loss import Recorder, State
+from support.log.judge import Judge
+from support.log.power_loss import Recorder, State
 
 
 @pytest.fixture

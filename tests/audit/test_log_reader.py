@@ -21,7 +21,7 @@ from lexfed.audit.tree.checkpoint import Checkpoint, sign
 from lexfed.audit.tree.tiles import encode_bundle
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.notes import VerifierKey
-from support.log_folders import (
+from support.log.folders import (
     KEYS,
     ORIGIN,
     OTHER,
@@ -320,7 +320,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from lexfed.audit.storage.reader import read_log
 from lexfed.errors import LexfedError
-from support.log_folders import KEYS
+from support.log.folders import KEYS
 if os.getuid() == 0:
     os.setgid(65534)
     os.setuid(65534)

@@ -8,8 +8,8 @@ import pytest
 
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.reader import read_log
-from support.judge import Judge
-from support.log_folders import KEYS, ORIGIN, SIGNER, memory_folder
+from support.log.folders import KEYS, ORIGIN, SIGNER, memory_folder
+from support.log.judge import Judge
 
 SMALL = (0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513)
 LARGE = (65_535, 65_536, 65_537, 70_000)

@@ -16,8 +16,8 @@ from lexfed.audit.storage.held_folder import Folder
 from lexfed.audit.storage.reader import read_log
 from lexfed.audit.storage.writer_lock import WriterLock, mount_type, network_type
 from lexfed.errors import RunFolderError
-from support.judge import Judge
-from support.log_folders import KEYS, SIGNER, entries, grow, make_log, memory_folder
+from support.log.folders import KEYS, SIGNER, entries, grow, make_log, memory_folder
+from support.log.judge import Judge
 
 WRITER = Path(__file__).with_name("log_writer.py")
 
@@ -74,7 +74,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from lexfed.audit.storage.durable_store import Store
 from lexfed.errors import RunFolderError
-from support.log_folders import SIGNER, grow
+from support.log.folders import SIGNER, grow
 store = Store.open(Path(sys.argv[2]), SIGNER)
 """
 FORK = """

@@ -16,8 +16,8 @@ from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.plain_files import MOST_OF_A_MODEL
-from support.audit_worlds import FakeRun, fake_run, sha256, signer
-from support.two_verifiers import both, compared, failed
+from support.audit.two_verifiers import both, compared, failed
+from support.audit.worlds import FakeRun, fake_run, sha256, signer
 
 
 def handed_out(run: FakeRun, content: bytes) -> None:

@@ -19,7 +19,7 @@ from lexfed.audit.entries.masking_record import (
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
-from support.secure_sums import Epoch, identity, names, setting
+from support.secagg.secure_sums import Epoch, identity, names, setting
 
 SITES = names(5)
 

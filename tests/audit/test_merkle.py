@@ -17,8 +17,8 @@ from lexfed.audit.tree.merkle import (
     verify_inclusion,
 )
 from lexfed.errors import AuditError
-from support import lies
-from support.lies import numbered
+from support.log import lies
+from support.log.lies import numbered
 
 # The eight entries that implementations of Certificate Transparency test with, and
 # what is published of their tree.

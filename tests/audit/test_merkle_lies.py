@@ -16,8 +16,8 @@ from lexfed.audit.tree.merkle import (
     verify_inclusion,
 )
 from lexfed.errors import AuditError
-from support import lies
-from support.lies import numbered
+from support.log import lies
+from support.log.lies import numbered
 
 SMALL = settings(deadline=None, max_examples=60)
 

@@ -18,7 +18,7 @@ from lexfed.audit.witness.conflict_proof import (
 )
 from lexfed.errors import AuditError
 from lexfed.signing.notes import parse_note, verify
-from support.witnessed import ORIGIN, Book, numbered, signer
+from support.audit.witnessed import ORIGIN, Book, numbered, signer
 
 KEY = signer().verifier
 LOG = numbered(9)

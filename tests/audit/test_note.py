@@ -15,8 +15,8 @@ from lexfed.signing.notes import (
     parse_note,
     verify,
 )
-from support.judge import Judge
-from support.plain_log import signer
+from support.log.judge import Judge
+from support.log.plain import signer
 
 ALICE = signer("alice.example", 1)
 BOB = signer("bob.example", 2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of the version that knew no masked sums verify as they did, line by line.
 
-`expected/logs-before-masking.zip` holds three runs of `support.audit_worlds`, written
+`expected/logs-before-masking.zip` holds three runs of `support.audit.worlds`, written
 by that version, and what its two verifiers said of them.
 """
 

@@ -12,7 +12,7 @@ from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
 from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.notes import parse_note
-from support.witnessed import ORIGIN, WITNESS, Book, numbered, signer
+from support.audit.witnessed import ORIGIN, WITNESS, Book, numbered, signer
 
 KEY = signer().verifier
 LOG = numbered(9)

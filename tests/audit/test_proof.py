@@ -14,8 +14,8 @@ from lexfed.audit.tree.proof_files import MAX_EXTRA, ConsistencyProof, Inclusion
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import parse_note
-from support.judge import Judge
-from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
+from support.log.judge import Judge
+from support.log.plain import ORIGIN, entries_of, signed, signer, tree_of
 
 LOG = signer()
 WITNESS = signer("witness.example", 9)

@@ -35,8 +35,8 @@ from lexfed.audit.witness.conflict_proof import (
 from lexfed.audit.witness.succession import check_succession
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer
+from support.audit.witnessed import ORIGIN, policy_of, served, signer
 from support.loopback import Respond, answering, http, raw, silent
-from support.witnessed import ORIGIN, policy_of, served, signer
 
 KEY = signer().verifier
 NAMES = ("witness.example.net/a", "witness.example.net/b", "witness.example.net/c")

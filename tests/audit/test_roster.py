@@ -13,8 +13,8 @@ from lexfed.audit.entries.roster import parties_of, roster_bytes
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.signing import strict_json
-from support.audit_worlds import COORDINATOR, SITES, FakeRun, fake_run, public_key
-from support.two_verifiers import compared, failed
+from support.audit.two_verifiers import compared, failed
+from support.audit.worlds import COORDINATOR, SITES, FakeRun, fake_run, public_key
 
 SIMULATED = Party(key=None, role="site")
 

@@ -4,9 +4,9 @@
 import pytest
 
 from lexfed.audit.rules import AT_CEILING, Judgement, catalogue
-from support.rule_cases import CASES
-from support.rule_cases.words import NO, OUT, UP
-from support.rules_world import Case, World
+from support.rules.cases import CASES
+from support.rules.cases.words import NO, OUT, UP
+from support.rules.world import Case, World
 
 RULES = {rule.id: rule for rule in catalogue().rules}
 # In one world Safe Harbor is used, not an expert, and nothing is biometric.

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from lexfed.audit.entries import Party
 from lexfed.audit.rules import Judgement, VerifierFindings, evaluate, score
-from support.rule_cases.words import BARE, NO_RECEIPTS
-from support.rules_statements import key
-from support.rules_world import World, let, put
+from support.rules.cases.words import BARE, NO_RECEIPTS
+from support.rules.statements import key
+from support.rules.world import World, let, put
 
 EXPECTED = Path(__file__).parent / "expected" / "rules.txt"
 KEY = r"`\[?audit\b|`document|`privacy-test|`change|`incident|`export|`lexfed|`run\."

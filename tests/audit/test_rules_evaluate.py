@@ -32,8 +32,8 @@ from lexfed.audit.rules.catalogue import RuleCeiling
 from lexfed.audit.rules.evaluation import capped
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer
-from support.rules_statements import ONE, ZERO, policy
-from support.rules_world import Content, Paper, World, let, put, then
+from support.rules.statements import ONE, ZERO, policy
+from support.rules.world import Content, Paper, World, let, put, then
 
 ORDER = ["NOT_EVIDENCED", "DOCUMENT_PRESENT", "PARTIAL", "EVIDENCED"]
 RULES = catalogue().rules

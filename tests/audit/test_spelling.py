@@ -15,7 +15,7 @@ from lexfed.signing.notes import (
     check_name,
     verify_ed25519,
 )
-from support.plain_log import signer
+from support.log.plain import signer
 
 ALICE = signer("alice.example", 1)
 ALICE_ID = ALICE.verifier.key_id

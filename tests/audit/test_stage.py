@@ -13,7 +13,7 @@ from lexfed.errors import AuditError
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import NoteSignature, SignedNote
-from support.log_folders import KEYS, ORIGIN, OTHER, SIGNER, entries, tree_of
+from support.log.folders import KEYS, ORIGIN, OTHER, SIGNER, entries, tree_of
 
 STAGE = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 6)))
 DATA = STAGE.to_bytes(SIGNER)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from lexfed.audit.verify import verify_run
-from support.audit_worlds import FakeRun, fake_run, spoiled
-from support.two_verifiers import compared, failed, tables
+from support.audit.two_verifiers import compared, failed, tables
+from support.audit.worlds import FakeRun, fake_run, spoiled
 
 HERE = Path(__file__).parent
 ABOUT_ENTRIES = tables(HERE / "test_verify.py")

@@ -19,9 +19,9 @@ import pytest
 from lexfed.audit import standalone
 from lexfed.audit.standalone import verify
 from lexfed.canonical import canonical_bytes
-from support.audit_worlds import LOG, FakeRun, fake_run
-from support.masked_runs import masked_run, record, use
-from support.two_verifiers import compared, tables
+from support.audit.masked_runs import masked_run, record, use
+from support.audit.two_verifiers import compared, tables
+from support.audit.worlds import LOG, FakeRun, fake_run
 
 OLDEST = (3, 9)
 KEYS = tables(Path(__file__).with_name("test_verify_keys.py"))

@@ -14,8 +14,8 @@ import pytest
 from lexfed.audit.entries import Document, Genesis, RoundEntry
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from support.audit_worlds import LOG, ORIGIN, FakeRun, fake_run, place, write_log
-from support.two_verifiers import compared, failed, tables
+from support.audit.two_verifiers import compared, failed, tables
+from support.audit.worlds import LOG, ORIGIN, FakeRun, fake_run, place, write_log
 
 BYTES = tables(Path(__file__).with_name("test_verify_bytes.py"))
 

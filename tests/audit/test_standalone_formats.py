@@ -29,7 +29,7 @@ from lexfed.signing import strict_json
 from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.notes import VerifierKey, parse_note
-from support.audit_worlds import LOG, ORIGIN, SITES, receipt_of, signer
+from support.audit.worlds import LOG, ORIGIN, SITES, receipt_of, signer
 
 
 def accepts(parse: Callable[[Any], object], value: Any) -> bool:

@@ -14,7 +14,7 @@ from lexfed.audit.entries import RoundEntry
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import RoundReport
-from support.two_verifiers import compared, failed, tables
+from support.audit.two_verifiers import compared, failed, tables
 
 RUNS = tables(Path(__file__).parents[1] / "report/test_real_run.py")
 

@@ -40,7 +40,8 @@ from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
-from support.audit_worlds import (
+from support.audit.two_verifiers import Rows, compared, failed, tables
+from support.audit.worlds import (
     SITES,
     Draft,
     FakeRun,
@@ -49,8 +50,7 @@ from support.audit_worlds import (
     receipt_of,
     sha256,
 )
-from support.claims import claim_of
-from support.two_verifiers import Rows, compared, failed, tables
+from support.privacy.claims import claim_of
 
 RUNS = tables(Path(__file__).with_name("test_verify.py"))
 CERTIFICATES = tables(Path(__file__).with_name("test_verify_certificates.py"))

@@ -23,7 +23,8 @@ from lexfed.signing.notes import (
     VerifierKey,
     parse_note,
 )
-from support.audit_worlds import (
+from support.audit.two_verifiers import compared, failed, tables
+from support.audit.worlds import (
     COORDINATOR,
     LOG,
     ORIGIN,
@@ -35,7 +36,6 @@ from support.audit_worlds import (
     signer,
     write_log,
 )
-from support.two_verifiers import compared, failed, tables
 
 KEYS = tables(Path(__file__).with_name("test_verify_keys.py"))
 NEW_LOG: Signer = KEYS.NEW_LOG

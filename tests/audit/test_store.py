@@ -18,8 +18,7 @@ from lexfed.audit.tree.cosignature import cosign
 from lexfed.audit.tree.tiles import encode_bundle
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.signing.notes import NoteSignature, parse_note
-from support.judge import Judge
-from support.log_folders import (
+from support.log.folders import (
     KEYS,
     ORIGIN,
     OTHER,
@@ -31,6 +30,7 @@ from support.log_folders import (
     memory_folder,
     tree_of,
 )
+from support.log.judge import Judge
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from lexfed.audit.witness.succession import check_succession, last_witnessed
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import NoteSignature, parse_note
-from support.witnessed import ORIGIN, WITNESS, Book, numbered, policy_of, signer
+from support.audit.witnessed import ORIGIN, WITNESS, Book, numbered, policy_of, signer
 
 ONE, TWO = signer(WITNESS, 11), signer("witness.example.net/w2", 12)
 POLICY = policy_of(ONE.cosigner, TWO.cosigner, quorum="all")

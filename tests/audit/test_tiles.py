@@ -23,7 +23,7 @@ from lexfed.audit.tree.tiles import (
     tile_path,
 )
 from lexfed.errors import AuditError
-from support.plain_log import entries_of, tree_of
+from support.log.plain import entries_of, tree_of
 
 BOUNDARIES = [0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512]
 LARGE = [65535, 65536, 65537, 70000]

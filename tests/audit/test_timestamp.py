@@ -22,9 +22,9 @@ from lexfed.audit.witness.time_stamps import (
     verify_token,
 )
 from lexfed.errors import AuditError, RunFolderError
-from support.authority import Authority, make_authority
+from support.audit.authority import Authority, make_authority
+from support.audit.witnessed import ORIGIN, signer
 from support.loopback import Respond, answering, http, silent
-from support.witnessed import ORIGIN, signer
 
 Patch = pytest.MonkeyPatch
 REPLY = "application/timestamp-reply"

@@ -11,7 +11,7 @@ from lexfed.audit.tree.cosignature import cosign
 from lexfed.audit.tree.trust_policy import TrustPolicy, WitnessGroup, parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
-from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
+from support.log.plain import ORIGIN, entries_of, signed, signer, tree_of
 
 LOG = signer()
 WITNESSES = {

@@ -41,7 +41,7 @@ from lexfed.audit.verify.integrity import files
 from lexfed.audit.verify.sites.participation import participants
 from lexfed.audit.verify.verdict import decide
 from lexfed.errors import RunFolderError
-from support.audit_worlds import (
+from support.audit.worlds import (
     COORDINATOR,
     LOG,
     ORIGIN,

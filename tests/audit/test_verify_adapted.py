@@ -15,7 +15,8 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Check, Status
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.claim.subgroups import scaled_releases
-from support.audit_worlds import (
+from support.audit.two_verifiers import Rows, both
+from support.audit.worlds import (
     Change,
     FakeRun,
     fake_run,
@@ -23,7 +24,6 @@ from support.audit_worlds import (
     planned,
     pretty,
 )
-from support.two_verifiers import Rows, both
 
 F2: dict[str, Any] = {"guarantee": "filter"}
 F1: dict[str, Any] = {"guarantee": "filter", "accountant": "rdp"}

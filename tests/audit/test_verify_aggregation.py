@@ -10,9 +10,9 @@ import pytest
 from lexfed.audit.entries import AbortedRoundEntry, BudgetPlan, PolicyEntry, RoundEntry
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.noise.shares import NoiseCohort
-from support.audit_worlds import fake_run, sha256
-from support.masked_runs import CLAIM, how, masked_run, refused, round_of
-from support.two_verifiers import Rows, compared, failed
+from support.audit.masked_runs import CLAIM, how, masked_run, refused, round_of
+from support.audit.two_verifiers import Rows, compared, failed
+from support.audit.worlds import fake_run, sha256
 
 OTHER = sha256(b"other")
 

@@ -22,9 +22,9 @@ from lexfed.audit.entries import (
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.signing.dsse import SignedEnvelope
-from support.audit_worlds import ORIGIN, SITES, FakeRun, fake_run, receipt_of
-from support.masked_runs import masked_run, refused, round_of
-from support.two_verifiers import compared, failed
+from support.audit.masked_runs import masked_run, refused, round_of
+from support.audit.two_verifiers import compared, failed
+from support.audit.worlds import ORIGIN, SITES, FakeRun, fake_run, receipt_of
 
 PRESENT = "participants"
 LOUDER = 1024.0

@@ -23,7 +23,7 @@ from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
-from support.audit_worlds import (
+from support.audit.worlds import (
     DELTA,
     Change,
     FakeRun,

@@ -16,7 +16,7 @@ from lexfed.audit.tree.tiles import MAX_ENTRY
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope
-from support.audit_worlds import COORDINATOR, FakeRun, fake_run, sha256, write_log
+from support.audit.worlds import COORDINATOR, FakeRun, fake_run, sha256, write_log
 
 
 @pytest.fixture(scope="module")

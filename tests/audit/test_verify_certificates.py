@@ -9,7 +9,7 @@ import pytest
 from lexfed.audit.entries import BudgetPlan, Certificate, Genesis, RoundEntry
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.audit.verify import Check, Status, verify_run
-from support.audit_worlds import Change, FakeRun, fake_run, sha256
+from support.audit.worlds import Change, FakeRun, fake_run, sha256
 
 INDEX = 9
 """Where the certificate of a fake run is."""

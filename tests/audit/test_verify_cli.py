@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.audit.verify import verify_run
 from lexfed.cli import app
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ import pytest
 from lexfed.audit.entries import Participation, RoundEntry
 from lexfed.audit.entries.masking_record import MaskingTerms
 from lexfed.canonical import canonical_bytes
-from support.audit_worlds import sha256, signer
-from support.masked_rounds import name_of, signed_again
-from support.masked_runs import (
+from support.audit.masked_rounds import name_of, signed_again
+from support.audit.masked_runs import (
     ORDERED,
     how,
     masked_run,
@@ -26,7 +25,8 @@ from support.masked_runs import (
     sign_receipts,
     use,
 )
-from support.two_verifiers import compared, failed
+from support.audit.two_verifiers import compared, failed
+from support.audit.worlds import sha256, signer
 
 OTHER = sha256(b"other")
 STRANGER = signer("stranger")

@@ -16,7 +16,7 @@ import pytest
 
 from lexfed.audit.entries import BudgetPlan, CompletionEntry, FeatureTags
 from lexfed.audit.verify import Status, verify_run
-from support.audit_worlds import FakeRun, fake_run
+from support.audit.worlds import FakeRun, fake_run
 
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2**53 - 1, -0.5, 0.5, 1e-300, 1e300, "", "x", "special",

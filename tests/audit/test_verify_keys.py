@@ -20,7 +20,8 @@ from lexfed.audit.witness.time_stamps import TimeStamp, load_roots, stamp
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import parse_note
-from support.audit_worlds import (
+from support.audit.authority import make_authority
+from support.audit.worlds import (
     COORDINATOR,
     LOG,
     ORIGIN,
@@ -33,7 +34,6 @@ from support.audit_worlds import (
     time_of,
     write_log,
 )
-from support.authority import make_authority
 from support.loopback import answering
 
 NEW_LOG = signer(ORIGIN, "new")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 
 HEAVY = (
     "torch", "pandas", "matplotlib", "ssl", "http.client", "urllib.request",

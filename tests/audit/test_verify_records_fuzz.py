@@ -14,10 +14,10 @@ from lexfed.audit.entries import RoundEntry
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from support.audit_worlds import FakeRun, sha256
-from support.masked_rounds import signed_again
-from support.masked_runs import CLAIM, ORDERED, how, masked_run, record
-from support.two_verifiers import compared
+from support.audit.masked_rounds import signed_again
+from support.audit.masked_runs import CLAIM, ORDERED, how, masked_run, record
+from support.audit.two_verifiers import compared
+from support.audit.worlds import FakeRun, sha256
 
 FORGED = "A" * 86 + "=="
 VALUES: tuple[Any, ...] = (

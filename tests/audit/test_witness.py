@@ -19,7 +19,7 @@ from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply
 from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, SignedNote, parse_note
-from support.witnessed import (
+from support.audit.witnessed import (
     ORIGIN,
     WITNESS,
     Book,

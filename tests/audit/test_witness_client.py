@@ -24,8 +24,7 @@ from lexfed.audit.witness.client import (
 from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
-from support.loopback import Respond, answering, http, raw, read_request, silent
-from support.witnessed import (
+from support.audit.witnessed import (
     ORIGIN,
     WITNESS,
     Book,
@@ -33,6 +32,7 @@ from support.witnessed import (
     served,
     signer,
 )
+from support.loopback import Respond, answering, http, raw, read_request, silent
 
 KEY = signer(WITNESS, seed=77)
 LOG = numbered(5)

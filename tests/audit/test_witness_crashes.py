@@ -15,7 +15,7 @@ from lexfed.audit.witness.cosigner import Witness
 from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
-from support.witnessed import ORIGIN, make_witness, numbered
+from support.audit.witnessed import ORIGIN, make_witness, numbered
 
 PROGRAM = """
 import sys

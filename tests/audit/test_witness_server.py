@@ -25,8 +25,8 @@ from lexfed.audit.witness.memory import digest_of
 from lexfed.audit.witness.server import TlsCertificate, WitnessServer, serve
 from lexfed.errors import RunFolderError
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
+from support.audit.witnessed import ORIGIN, Book, know, make_witness, numbered, signer
 from support.loopback import certificate
-from support.witnessed import ORIGIN, Book, know, make_witness, numbered, signer
 
 Patch = pytest.MonkeyPatch
 

@@ -18,7 +18,7 @@ from lexfed.audit.witness.memory import (
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.signing.keys import Signer, load_key
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note
-from support.witnessed import (
+from support.audit.witnessed import (
     ORIGIN,
     WITNESS,
     Book,

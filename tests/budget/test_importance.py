@@ -19,7 +19,7 @@ from lexfed.privacy.accountants.gdp import mu_from
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
-from support.importance_checks import check_noise_in_shares_needs_renyi
+from support.privacy.importance_checks import check_noise_in_shares_needs_renyi
 
 ENCODING = build_encoding(
     Schema(

@@ -20,8 +20,7 @@ from lexfed.federation.flare.process import take
 from lexfed.federation.flare.provision import certificates
 from lexfed.federation.flare.provision.certificates import SOON
 from lexfed.run.deployed.coordinator import job_submission
-from support.deployed_worlds import SITES, config_text, write_data
-from support.deployments import (
+from support.deployed.deployments import (
     LEXFED,
     deployment,
     free_port,
@@ -29,6 +28,7 @@ from support.deployments import (
     running,
     until,
 )
+from support.deployed.worlds import SITES, config_text, write_data
 
 Lexfed = Callable[..., Any]
 

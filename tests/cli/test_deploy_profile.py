@@ -14,8 +14,8 @@ from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.federation.flare.kit.folder import COORDINATOR
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run
-from support.deployed_worlds import SITES, Spy, World, config_text, write_data
-from support.deployments import deployment
+from support.deployed.deployments import deployment
+from support.deployed.worlds import SITES, Spy, World, config_text, write_data
 
 Lexfed = Callable[..., Any]
 RUN = ("deploy", "run", "lexfed.toml", "--kit", "trial/coordinator")

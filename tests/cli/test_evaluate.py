@@ -16,7 +16,7 @@ from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
 from lexfed.evaluate.harness.jobs import Job
 from lexfed.evaluate.harness.tables import ResultTable
-from support.evaluation import table_of
+from support.evaluation.results import table_of
 
 GOOD = table_of(
     *(

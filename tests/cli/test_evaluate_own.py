@@ -16,7 +16,7 @@ from lexfed.cli.commands.evaluate.public_tables import (
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
 from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.own import questions
-from support.own_evaluation import CLAIMED, measured, summary
+from support.evaluation.own import CLAIMED, measured, summary
 
 SITES = """
 version = 1

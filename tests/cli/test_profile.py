@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.profile_files import NUMBERS_ONLY, written
+from support.run.profile_files import NUMBERS_ONLY, written
 
 Lexfed = Callable[..., Any]
 

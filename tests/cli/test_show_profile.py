@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from lexfed.cli.display.profiles import lines
-from support.profile_samples import empty, odd, whole
+from support.sketch.profile_samples import empty, odd, whole
 
 
 def test_every_column_has_a_line_and_its_notes() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lexfed.signing.keys import Signer, create_key
-from support.authority import make_authority
+from support.audit.authority import make_authority
 from support.loopback import answering, certificate
 
 Lexfed = Callable[..., Any]

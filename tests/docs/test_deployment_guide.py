@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.deployments import LEXFED, free_port, running
+from support.deployed.deployments import LEXFED, free_port, running
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "deployment.md"
 SITES = ("north", "south", "east", "west")

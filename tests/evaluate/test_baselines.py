@@ -15,7 +15,7 @@ from lexfed.evaluate.methods import METHODS, ebm, fedavg, ftrl
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
 from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
 from lexfed.tiers import Tier
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 
 @pytest.fixture(scope="module")

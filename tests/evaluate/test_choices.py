@@ -27,8 +27,8 @@ from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, measure
 from lexfed.evaluate.methods import ablations, product, simple_uniform
 from lexfed.evaluate.methods.baseline_claims import affordable_mu
 from lexfed.evaluate.methods.noise_courses import COURSES, PLANNED
-from support.evaluation import result_of, table_of
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.results import result_of, table_of
+from support.evaluation.small_dataset import small_case, small_dataset
 
 BUDGET = {"record_epsilon": 4.0, "attribute_epsilon": 1.0}
 

@@ -23,7 +23,7 @@ from lexfed.evaluate.datasets.variants import (
 from lexfed.evaluate.harness.jobs import Job
 from lexfed.evaluate.measurement.job_kinds import measure
 from lexfed.run.pricing.priced_run import price
-from support.small_dataset import small_case
+from support.evaluation.small_dataset import small_case
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("LEXFED_DATA", ROOT.parent / "shared" / "data"))

@@ -12,7 +12,7 @@ from lexfed.evaluate.harness.summary import Result, Summary, summarise
 from lexfed.evaluate.results import draw
 from lexfed.evaluate.results.learning_curves import learning_lines
 from lexfed.evaluate.results.svg_files import end_labels, series
-from support.evaluation import result_of, table_of
+from support.evaluation.results import result_of, table_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,7 +11,7 @@ from lexfed.errors import ConfigError
 from lexfed.evaluate.comparison.coded_columns import CodedColumns
 from lexfed.evaluate.comparison.metrics import measure
 from lexfed.evaluate.methods import METHODS, federated_trees
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 lightgbm = pytest.importorskip("lightgbm")
 

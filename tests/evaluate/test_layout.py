@@ -23,7 +23,7 @@ from lexfed.randomness import SecureSource
 from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.tiers import Tier
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 MECHANISMS = ("uniform", "cascade", "grouped")
 CASE = small_case(equal="attribute")

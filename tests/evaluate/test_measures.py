@@ -17,7 +17,7 @@ from lexfed.evaluate.measurement.job_kinds import case_of, measure
 from lexfed.evaluate.measurement.plan_costs import MECHANISMS
 from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.methods.product import POINTS
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 BUDGET = {"record_epsilon": 4.0, "attribute_epsilon": 1.0}
 

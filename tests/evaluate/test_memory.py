@@ -14,7 +14,7 @@ from lexfed.evaluate.harness.memory import (
     require_memory,
     slots,
 )
-from support.evaluation import dataset_of
+from support.evaluation.results import dataset_of
 
 
 def test_the_largest_table_counts_in_every_process(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lexfed.evaluate.methods import METHODS, ebm
 from lexfed.evaluate.methods.exact_solution import _best, solve
 from lexfed.run.intake.population import seeded_population
 from lexfed.tiers import Tier
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 
 @pytest.fixture(scope="module")

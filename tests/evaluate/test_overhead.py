@@ -26,7 +26,7 @@ from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.site.data_holder import Site
 from lexfed.run.intake.population import load_population
 from lexfed.run.pricing.priced_run import PricedRun, price
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 UNIFORM = {"mechanism": "uniform", "accountant": "rdp"}
 

@@ -15,7 +15,7 @@ from lexfed.evaluate.measurement.attack_jobs import (
     invert_gradients,
     membership,
 )
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 
 @pytest.fixture(scope="module")

@@ -20,13 +20,13 @@ from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.files import ALL, PAGE, write_all
 from lexfed.evaluate.suite import Evaluation
-from support.evaluation import SMALL, prepare_small, table_of
+from support.evaluation.results import SMALL, prepare_small, table_of
 
 KILLED = """
 import sys
 from pathlib import Path
 from lexfed.evaluate.suite import Evaluation
-from support.evaluation import SMALL, prepare_small
+from support.evaluation.results import SMALL, prepare_small
 if __name__ == "__main__":
     found = Evaluation([SMALL], Path(sys.argv[1]), 1, prepare=prepare_small)
     for step in found.run():

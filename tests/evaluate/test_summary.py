@@ -14,7 +14,7 @@ from lexfed.evaluate.harness.tables import PublishedFigure, TableTarget, unique_
 from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.page import page
-from support.evaluation import result_of, table_of
+from support.evaluation.results import result_of, table_of
 
 JOBS = tuple(
     Job("train", "small", method, seed)

@@ -21,7 +21,7 @@ from lexfed.evaluate.measurement.setting_search import (
     tune,
 )
 from lexfed.evaluate.methods import METHODS, Case
-from support.small_dataset import small_case, small_dataset
+from support.evaluation.small_dataset import small_case, small_dataset
 
 
 def test_every_method_has_the_same_number_of_trials() -> None:

@@ -19,7 +19,7 @@ from lexfed.evaluate.results.files import (
     write_pages,
     write_results,
 )
-from support.evaluation import result_of, table_of
+from support.evaluation.results import result_of, table_of
 
 JOBS = tuple(Job("train", "small", m, s) for m in ("none", "uniform") for s in (0, 1))
 TABLE = table_of(*JOBS, shows=("auc", "brier"), against="none", drawing="radar")

@@ -28,8 +28,16 @@ from lexfed.models.towers import cascade
 from lexfed.privacy.filters.envelope import dominates
 from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import EngineName, Played, World, play, seeded, with_slots, world
+from support.federation import checks
+from support.federation.worlds import (
+    EngineName,
+    Played,
+    World,
+    play,
+    seeded,
+    with_slots,
+    world,
+)
 
 Choice = dict[str, Any]
 

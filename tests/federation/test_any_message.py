@@ -25,7 +25,7 @@ from lexfed.audit.entries import receipts
 from lexfed.federation.programme.messages import Query, Refusal, answer_from_bytes
 from lexfed.federation.site.data_holder import Site
 from lexfed.signing.keys import Signer, fingerprint
-from support.worlds import Played, World, play, seeded, world
+from support.federation.worlds import Played, World, play, seeded, world
 
 LOG = "example.org/log/small/0123456789abcdef"
 STRANGE: tuple[Any, ...] = (

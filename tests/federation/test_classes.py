@@ -15,8 +15,8 @@ from lexfed.federation.planning import training_programme
 from lexfed.privacy.claim.subgroups import scaled_releases
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
-from support import checks
-from support.class_worlds import (
+from support.federation import checks
+from support.federation.class_worlds import (
     Rule,
     check_class_sensitivity,
     classed,
@@ -24,7 +24,7 @@ from support.class_worlds import (
     reads_of,
     with_scales,
 )
-from support.worlds import BUDGET, EngineName, World, play, world
+from support.federation.worlds import BUDGET, EngineName, World, play, world
 
 AGE = Rule("age", 1.0)
 STRICT = Rule("dose", 0.25)

@@ -20,7 +20,7 @@ from lexfed.federation.programme.messages import Refusal, Reply
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.tiers import Tier
-from support.worlds import BUDGET, World, play, seeded, world
+from support.federation.worlds import BUDGET, World, play, seeded, world
 
 PLAIN = Budget(8.0, 1e-6, "add-remove")
 STRICTER = (

@@ -13,8 +13,8 @@ from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.federation.planning.importance_programme import plan_importance
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import EngineName, Played, World, play, with_slots, world
+from support.federation import checks
+from support.federation.worlds import EngineName, Played, World, play, with_slots, world
 
 BUDGET = Budget(1.0, 1e-6, "add-remove", {Tier.SPECIAL: 0.5})
 CASES: dict[str, dict[str, Any]] = {

@@ -12,8 +12,8 @@ import pytest
 
 from lexfed.budget.noise_plan import Budget
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import EngineName, play, with_slots, world
+from support.federation import checks
+from support.federation.worlds import EngineName, play, with_slots, world
 
 ENGINES: tuple[EngineName, ...] = ("inprocess", "simulation")
 CASES: dict[str, dict[str, Any]] = {

@@ -11,8 +11,8 @@ import pytest
 
 from lexfed.errors import SecAggError
 from lexfed.secagg.mask_sessions.unmasking import RoundOpening
-from support.liars import LIES, OPENING, SHOWN, Outcome, Sites, case, lied_to
-from support.worlds import World
+from support.federation.liars import LIES, OPENING, SHOWN, Outcome, Sites, case, lied_to
+from support.federation.worlds import World
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,7 @@ from lexfed.secagg.envelopes.sealed_messages import SIGNATURE, EnvelopeKind, sea
 from lexfed.secagg.masks.epoch_secrets import EpochSecrets
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives.small_field import PRIME, Elements
-from support.disputes import bad_part, complaint
-from support.masked_worlds import (
+from support.federation.masked_worlds import (
     Federation,
     ask,
     charged,
@@ -38,7 +37,8 @@ from support.masked_worlds import (
     signer,
     step_of,
 )
-from support.worlds import World
+from support.federation.worlds import World
+from support.secagg.disputes import bad_part, complaint
 
 SITES = ("site0", "site1", "site2", "site3", "site4")
 CHEAT = "site1"

@@ -24,8 +24,13 @@ from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, SIGNATURE
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
-from support.masked_worlds import Federation, charged, federation, masked_world
-from support.worlds import World, seeded
+from support.federation.masked_worlds import (
+    Federation,
+    charged,
+    federation,
+    masked_world,
+)
+from support.federation.worlds import World, seeded
 
 VICTIM = "site1"
 _HEAD = 150 + 1 + 32 + 4

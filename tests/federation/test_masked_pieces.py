@@ -14,7 +14,7 @@ from lexfed.federation.engines.masked_messages import (
 from lexfed.federation.programme.messages import Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.masks import vector_pieces
-from support.masked_worlds import (
+from support.federation.masked_worlds import (
     Federation,
     ask,
     charged,
@@ -22,7 +22,7 @@ from support.masked_worlds import (
     losing,
     masked_world,
 )
-from support.worlds import World, seeded
+from support.federation.worlds import World, seeded
 
 SITES = ("site0", "site1", "site2", "site3")
 

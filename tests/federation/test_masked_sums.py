@@ -18,7 +18,7 @@ from lexfed.federation.engines.masked_sums import MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal
-from support.masked_worlds import (
+from support.federation.masked_worlds import (
     LOG,
     Line,
     ask,
@@ -28,7 +28,7 @@ from support.masked_worlds import (
     masked_world,
     step_of,
 )
-from support.worlds import World, seeded, world
+from support.federation.worlds import World, seeded, world
 
 SITES = ("site0", "site1", "site2", "site3")
 LOST_IN_A_ROUND = ("ask", "survivors", "consents")

@@ -18,8 +18,8 @@ from lexfed.models.rule import network_part
 from lexfed.models.towers import cascade
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import BUDGET, World, play, seeded, world
+from support.federation import checks
+from support.federation.worlds import BUDGET, World, play, seeded, world
 
 PLENTY = 10**5
 """Declared persons: networks pay, while the worlds stay small."""

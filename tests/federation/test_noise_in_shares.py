@@ -31,8 +31,8 @@ from lexfed.privacy.noise.shares import NoiseCohort, half_variance, sum_bound
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
-from support.masked_worlds import ask, federation, masked_world
-from support.worlds import seeded, world
+from support.federation.masked_worlds import ask, federation, masked_world
+from support.federation.worlds import seeded, world
 
 SIGMA = 3.0
 VALUES = 40_000

@@ -21,7 +21,7 @@ from lexfed.federation.programme.messages import (
 )
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.run_ledger import Ledger
-from support.worlds import World, seeded, world
+from support.federation.worlds import World, seeded, world
 
 Change = Callable[[Reply], Reply | Refusal | bytes | None]
 

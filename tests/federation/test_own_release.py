@@ -21,8 +21,8 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.tiers import Tier
-from support import checks, site_checks
-from support.worlds import BUDGET, play, seeded, world
+from support.federation import checks, site_checks
+from support.federation.worlds import BUDGET, play, seeded, world
 
 STRICTER = (
     BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),

@@ -23,7 +23,7 @@ from lexfed.federation.programme.scoring import (
 from lexfed.models.losses import LossName
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import MODEL_TIERS, Tier
-from support.worlds import World, play, world
+from support.federation.worlds import World, play, world
 
 choices = st.fixed_dictionaries(
     {

@@ -28,8 +28,14 @@ from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.sketch.queries.refinements import ERROR, ends_after, standing_out, threshold
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.tiers import Tier
-from support.profile_worlds import BUDGET, COLUMNS, WARDS, profile_world, slots_of
-from support.worlds import play, with_slots
+from support.federation.profile_worlds import (
+    BUDGET,
+    COLUMNS,
+    WARDS,
+    profile_world,
+    slots_of,
+)
+from support.federation.worlds import play, with_slots
 
 
 def tables_of(programme: Programme) -> list[RequestedTable]:

@@ -22,7 +22,7 @@ from lexfed.privacy.scopes import (
 )
 from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
-from support.worlds import BUDGET, World, world
+from support.federation.worlds import BUDGET, World, world
 
 STRICTER = (
     BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coins are independent, noise has its charged size, and attacks stay below claims.
 
-Every statistical check states its error probability where it is defined
-(`support.checks`), and every one has a negative control here or in `tests/mutants`.
+Every statistical check states its error probability in `support.federation.checks`, and
+every one has a negative control here or in `tests/mutants`.
 """
 
 from dataclasses import replace
@@ -20,8 +20,8 @@ from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.scopes import tier_epsilon
 from lexfed.randomness import SeededSource, bernoulli
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import World, play, world
+from support.federation import checks
+from support.federation.worlds import World, play, world
 
 
 @pytest.fixture(scope="module")

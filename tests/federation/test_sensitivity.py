@@ -10,8 +10,8 @@ import pytest
 
 from lexfed.budget.noise_plan import Budget
 from lexfed.tiers import Tier
-from support import checks
-from support.worlds import world
+from support.federation import checks
+from support.federation.worlds import world
 
 CASES: dict[str, dict[str, Any]] = {
     "rule": {},

@@ -23,10 +23,10 @@ from lexfed.federation.sharing.overlap_protocol import (
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.shares.schemes import SEED
 from lexfed.sketch.sharing.word_products import Words32
-from support import overlap_checks
-from support import overlap_sums as sums
-from support.secure_sums import identity, names, refused
-from support.shared_sums import roster
+from support.secagg import overlap_checks
+from support.secagg import overlap_sums as sums
+from support.secagg.secure_sums import identity, names, refused
+from support.secagg.shared_sums import roster
 
 PLAN = sums.plan()
 OVERLAP = sums.agreed(PLAN)

@@ -6,8 +6,8 @@ import pytest
 
 from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
 from lexfed.sketch.sharing.word_products import Words32
-from support import dealer_checks as checks
-from support import overlap_sums as sums
+from support.secagg import dealer_checks as checks
+from support.secagg import overlap_sums as sums
 
 
 def test_a_dealer_that_sees_all_messages_reads_nothing() -> None:

@@ -12,9 +12,9 @@ from lexfed.federation.sharing.overlap_protocol import open_overlaps
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
-from support import overlap_sums as sums
-from support.broken_messages import HEAD, changed
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
+from support.secagg import overlap_sums as sums
+from support.secagg.broken_messages import HEAD, changed
+from support.secagg.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
 
 TRIES = 400
 OVERLAP = sums.agreed(sums.plan(4, 8))

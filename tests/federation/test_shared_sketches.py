@@ -13,8 +13,8 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
 from lexfed.secagg.shares.schemes import SEED
 from lexfed.sketch.sharing.sum_plan import SharedPlan
-from support import shared_sums as sums
-from support.secure_sums import SERVER, identity, names
+from support.secagg import shared_sums as sums
+from support.secagg.secure_sums import SERVER, identity, names
 
 PLAN = sums.plan()
 

@@ -27,7 +27,7 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.run.audit_log.receipts import check_receipt
 from lexfed.signing.keys import Signer
-from support.worlds import Played, World, play, seeded, world
+from support.federation.worlds import Played, World, play, seeded, world
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's tables under attack: they show no more than was charged for them.
 
-See `support.asked_audit`. A bound is wrong with probability at most 1e-6 each; seeds
-are fixed. Every negative control is a run in which one thing is forgotten.
+See `support.federation.asked_audit`. Each bound is wrong with probability at most 1e-6;
+seeds are fixed. Every negative control is a run in which one thing is forgotten.
 """
 
 from functools import partial
@@ -20,8 +20,8 @@ from lexfed.privacy.noise.shares import draw_share
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.sketch.queries.requested_tables import RequestedTable
-from support import asked_audit
-from support.asked_audit import audit, in_one_process, under_masks
+from support.federation import asked_audit
+from support.federation.asked_audit import audit, in_one_process, under_masks
 from support.mutant import Mutant, Patch, both_tests
 
 SHARES: dict[str, Any] = {"trust": "distributed", "accountant": "rdp"}

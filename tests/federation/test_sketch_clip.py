@@ -20,8 +20,8 @@ from lexfed.federation.site.table_counts import FINEST, cells_of, table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.value_cells import MOST_PREFIXES
-from support import checks
-from support.sketch_worlds import (
+from support.federation import checks
+from support.federation.sketch_worlds import (
     EVERY,
     TABLES,
     asked_at_once,
@@ -29,7 +29,7 @@ from support.sketch_worlds import (
     ones,
     sketch_world,
 )
-from support.worlds import play
+from support.federation.worlds import play
 
 ODD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, -1.0, 0.5, 2.0**63)
 

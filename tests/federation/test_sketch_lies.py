@@ -15,8 +15,8 @@ from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.query_checks import is_well_formed
 from lexfed.sketch.queries.value_cells import MOST_PREFIXES
-from support.sketch_worlds import second_looks
-from support.worlds import World, play, seeded
+from support.federation.sketch_worlds import second_looks
+from support.federation.worlds import World, play, seeded
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from lexfed.federation.programme.follow_ups import (
 )
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
 from lexfed.sketch.queries.value_cells import DOUBLES
-from support.sketch_worlds import TABLES
+from support.federation.sketch_worlds import TABLES
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from lexfed.federation.engines.clear_sums import OverChannel
 from lexfed.federation.programme.messages import Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.sketch.queries.refinements import standing_out
-from support.sketch_worlds import (
+from support.federation.sketch_worlds import (
     RICH,
     TABLES,
     TOWNS,
@@ -28,7 +28,7 @@ from support.sketch_worlds import (
     second_looks,
     sketch_world,
 )
-from support.worlds import World, engine_of, play, seeded, with_slots
+from support.federation.worlds import World, engine_of, play, seeded, with_slots
 
 Floats = NDArray[np.float64]
 

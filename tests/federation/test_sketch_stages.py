@@ -10,7 +10,7 @@ from lexfed.federation.programme.json_form import first_difference, from_bytes, 
 from lexfed.federation.programme.sequence import Programme
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
-from support.sketch_worlds import TABLES, sketch_programme
+from support.federation.sketch_worlds import TABLES, sketch_programme
 
 TABLE = RequestedTable("age", "bins", (0,), 10)
 

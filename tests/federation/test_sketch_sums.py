@@ -19,8 +19,8 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.table_counts import on_grid, table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.value_cells import BINS
-from support.masked_worlds import ask, federation
-from support.sketch_worlds import (
+from support.federation.masked_worlds import ask, federation
+from support.federation.sketch_worlds import (
     TABLES,
     asked_at_once,
     cohort_of_all,
@@ -30,7 +30,7 @@ from support.sketch_worlds import (
     sketch_programme,
     sketch_world,
 )
-from support.worlds import play, seeded, world
+from support.federation.worlds import play, seeded, world
 
 
 @pytest.mark.parametrize("places", [1, 3])

@@ -24,10 +24,17 @@ from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.sketch.queries.duplicates import duplicate_shares
 from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.tiers import Tier
-from support import checks
-from support.sketched_worlds import BUDGET, sketched, sketching, told_in
-from support.sketching_checks import drifted
-from support.worlds import EngineName, Floats, play, seeded, with_slots, world
+from support.federation import checks
+from support.federation.sketched_worlds import BUDGET, sketched, sketching, told_in
+from support.federation.sketching_checks import drifted
+from support.federation.worlds import (
+    EngineName,
+    Floats,
+    play,
+    seeded,
+    with_slots,
+    world,
+)
 
 UNCAPPED = replace(BUDGET, caps={})
 CASES: dict[str, dict[str, Any]] = {

@@ -12,9 +12,9 @@ from lexfed.federation.programme.site_weights import weighted_stage
 from lexfed.sketch.queries.duplicates import persons_by_site
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
 from lexfed.sketch.tables.hashing import HashRows
+from support.federation.sketched_worlds import sketched
+from support.federation.worlds import play, world
 from support.mutant import Mutant, Patch, both_tests
-from support.sketched_worlds import sketched
-from support.worlds import play, world
 
 SIZES = (4000, 4000, 1000)
 HALVES = np.array([0.5, 0.5, 1.0])

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from lexfed.federation.site.query_checks import is_well_formed
-from support import site_checks
-from support.worlds import Played, World, play, world
+from support.federation import site_checks
+from support.federation.worlds import Played, World, play, world
 
 WORLDS: dict[str, dict[str, Any]] = {
     "logistic": {},

@@ -22,7 +22,7 @@ from lexfed.federation.flare.jobs.executor import (
     UNABLE,
     WORD,
 )
-from support.loop_engine import LoopEngine, Worker
+from support.deployed.loop_engine import LoopEngine, Worker
 
 VALUE = "age 47, ward b"
 SHORT = Patience(gather=1.0, answer=30.0, pulse=0.05, missed=2)

@@ -19,7 +19,7 @@ from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.kit.settings import kit_settings
 from lexfed.federation.flare.provision.certificates import last_day
 from lexfed.federation.flare.provision.startup_check import check_kit, kit_problems
-from support.deployments import deployment
+from support.deployed.deployments import deployment
 
 Make = Callable[[str], Kit]
 

@@ -13,9 +13,9 @@ from nvflare.private.fed.client.client_req_processors import ClientRequestProces
 from lexfed.errors import ConfigError
 from lexfed.federation.flare.hardening import site_commands
 from lexfed.federation.flare.kit.folder import COORDINATOR
-from support.deployed_worlds import write_data
-from support.deployments import deployment
-from support.federations import PATIENCE_S, Federation
+from support.deployed.deployments import deployment
+from support.deployed.federations import PATIENCE_S, Federation
+from support.deployed.worlds import write_data
 
 LYING_COORDINATOR = """
 import json, os, sys, threading, time

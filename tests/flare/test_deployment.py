@@ -11,8 +11,8 @@ import pytest
 import lexfed
 from lexfed.run.deployed.coordinator.run_place import RunPlace
 from lexfed.signing.keys import load_key
-from support.deployed_worlds import MARKER, SITES, config_text
-from support.federations import Federation, federation
+from support.deployed.federations import Federation, federation
+from support.deployed.worlds import MARKER, SITES, config_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 

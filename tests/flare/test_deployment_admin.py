@@ -29,7 +29,7 @@ from lexfed.federation.flare.jobs import admin_session
 from lexfed.federation.flare.jobs.admin_session import AdminSession, JobPart, write_job
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.launcher import TolerantHandle, TolerantLauncher
-from support.deployed_worlds import World
+from support.deployed.worlds import World
 
 JOB = "6e1744c6-4df4-45a0-ab60-c3083366327c"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.deployed_worlds import SITES, config_text
-from support.federations import Federation, Submitted, federation
-from support.paid_rounds import answered, assert_paid, logged_charges
+from support.deployed.federations import Federation, Submitted, federation
+from support.deployed.paid_rounds import answered, assert_paid, logged_charges
+from support.deployed.worlds import SITES, config_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from lexfed.cli.app import app
 from lexfed.federation.flare.connections import last_connections
 from lexfed.federation.flare.kit.folder import COORDINATOR
-from support.deployed_worlds import SITES, config_text
-from support.deployments import logged, until
-from support.federations import Federation, federation
+from support.deployed.deployments import logged, until
+from support.deployed.federations import Federation, federation
+from support.deployed.worlds import SITES, config_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 

@@ -8,9 +8,9 @@ import pytest
 from lexfed.privacy.claim.proof import load_claim
 from lexfed.run.deployed.site.consent import give_consent
 from lexfed.run.purchases.profile_purchase import buy_profile
-from support.deployed_worlds import SITES, config_text
-from support.federations import federation
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.deployed.federations import federation
+from support.deployed.worlds import SITES, config_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 

@@ -18,7 +18,7 @@ from lexfed.run.deployed.coordinator.run_place import RunPlace
 from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
 from lexfed.run.deployed.site.state_lock import SiteLock
 from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
-from support.deployed_worlds import SITES, World, config_text
+from support.deployed.worlds import SITES, World, config_text
 
 QUICK = WaitLimits(sites=0.5, latecomers=0.0, ending=0.0, look=0.01)
 DISTRIBUTED = config_text(

@@ -20,8 +20,8 @@ from lexfed.federation.flare.hardening.message_limit import (
     limit_intake,
 )
 from lexfed.federation.flare.jobs.channel import FlareChannel
-from support import oversized
-from support.loop_engine import LoopEngine, Worker
+from support.deployed import oversized
+from support.deployed.loop_engine import LoopEngine, Worker
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from lexfed.federation.flare.hardening.search_confinement import confine
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.process import is_running, take
 from lexfed.federation.flare.storage import KitStorage
-from support.deployments import deployment
+from support.deployed.deployments import deployment
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,9 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.flare.hardening import tls13
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.kit.settings import kit_settings
-from support.deployments import deployment, logged, running, until
+from support.deployed.deployments import deployment, logged, running, until
+from support.deployed.tls_probe import Root, ask, let_in
 from support.loopback import Pair
-from support.tls_probe import Root, ask, let_in
 
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="needs the program openssl"

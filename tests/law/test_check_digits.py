@@ -14,9 +14,9 @@ from lexfed.law.tagger.recognise.checksums import is_date, is_day, luhn, verhoef
 from lexfed.law.tagger.recognise.recogniser import Recogniser, sample_of
 from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.law.tagger.values.evidence import RECOGNISERS
-from support import id_numbers as one
-from support import id_numbers_world as two
-from support.id_numbers import LETTERS, Maker
+from support.law import id_numbers as one
+from support.law import id_numbers_world as two
+from support.law.id_numbers import LETTERS, Maker
 
 CASES: list[tuple[Maker, str, float, float]] = [
     (one.nhs, "British NHS numbers", 1, 1),

@@ -9,7 +9,7 @@ from lexfed.law.tagger.recognise.contact import street
 from lexfed.law.tagger.recognise.people import has_listed_name, listed_names, year_of
 from lexfed.law.tagger.recognise.recogniser import MOST_VALUES, chance_bound, sample_of
 from lexfed.law.tagger.suggestions import DescribedColumn
-from support.value_columns import CLINICAL_TEXTS, strongest
+from support.law.value_columns import CLINICAL_TEXTS, strongest
 
 N = range(30)
 RANDOM = Random("values")

@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.law.tagger.values.evidence import evidence_of_values
-from support.value_columns import CLINICAL_TEXTS, strongest
+from support.law.value_columns import CLINICAL_TEXTS, strongest
 
 N = range(30)
 RANDOM = Random("caution")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from lexfed.law.tagger.pipeline import tag_columns
 from lexfed.law.tagger.suggestions import CATEGORIES, KINDS, TIER_OF, DescribedColumn
 from lexfed.law.tagger.values.evidence import RECOGNISERS, evidence_of_values
-from support import id_numbers as one
-from support import id_numbers_world as two
+from support.law import id_numbers as one
+from support.law import id_numbers_world as two
 
 RANDOM = Random("canaries")
 MAKERS = [
@@ -25,7 +25,7 @@ MAKERS = [
     for name, make in sorted(vars(module).items())
     if callable(make)
     and getattr(make, "__module__", "")
-    in ("support.id_numbers", "support.id_numbers_world")
+    in ("support.law.id_numbers", "support.law.id_numbers_world")
     and name not in ("born", "digits", "letters", "retry", "total")
     and not name.endswith(("_digit", "with_luhn"))
 ]

@@ -11,7 +11,7 @@ import pytest
 from lexfed.ledger.charging import LastingLedger
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
-from support.log_folders import memory_folder
+from support.log.folders import memory_folder
 
 START = 1_800_000_000
 """The time at which the clocks of these tests begin."""

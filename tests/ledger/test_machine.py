@@ -18,7 +18,7 @@ from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
-from support.log_folders import memory_folder
+from support.log.folders import memory_folder
 
 RUNS = st.sampled_from("abc")
 SIGMAS = st.sampled_from([4.0, 10.0, 25.0])

@@ -18,7 +18,7 @@ from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
-from support import ledger_checks
+from support.ledger import checks as ledger_checks
 
 PROCESSES = 8
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The purse at its edges; its promises are in `support.purse_checks`, with mutants."""
+"""Edge cases of the purse; `support.ledger.purse_checks` has its promises."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ from lexfed.errors import LedgerError, Refused, RunFolderError
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace, SitePurse
-from support.purse_checks import OTHER, PLAN, ROUND, TERMS, books, resumed
+from support.ledger.purse_checks import OTHER, PLAN, ROUND, TERMS, books, resumed
 
 
 def test_only_the_purse_charges_lasting_ledgers() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from ledger.conftest import START, Place, release
 from lexfed.ledger.verification import verify_ledger
-from support.faults import (
+from support.log.faults import (
     ACKNOWLEDGED,
     KILLED,
     REFUSED,
@@ -22,7 +22,7 @@ from support.faults import (
     injected,
     record,
 )
-from support.log_folders import memory_folder
+from support.log.folders import memory_folder
 
 pytestmark = pytest.mark.skipif(
     shutil.which("strace") is None, reason="strace is not installed"

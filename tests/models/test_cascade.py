@@ -20,7 +20,7 @@ from lexfed.models.towers.cascade import (
     untrained_model,
 )
 from lexfed.tiers import MODEL_TIERS, Tier
-from support.worlds import encoding, rows_of
+from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()
 

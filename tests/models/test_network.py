@@ -20,7 +20,7 @@ from lexfed.models.towers.cascade import (
 )
 from lexfed.models.towers.facts import RuleFacts
 from lexfed.models.towers.shape import TowerShape
-from support.worlds import encoding, rows_of
+from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()
 BASE = TargetEstimate(np.array([0.3]), 0.4, 0.05)

@@ -39,7 +39,7 @@ from lexfed.models.rule.state import (
     unknown_target,
 )
 from lexfed.models.towers.facts import RuleFacts, public_guess, statistics_clip
-from support.worlds import (
+from support.federation.worlds import (
     Floats,
     World,
     encoding,

@@ -27,9 +27,9 @@ from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.tiers import Tier
-from support.claims import claim_of
+from support.federation.worlds import play, seeded, world
 from support.mutant import Mutant, Patch, both_tests
-from support.worlds import play, seeded, world
+from support.privacy.claims import claim_of
 
 DELTA = 1e-6
 

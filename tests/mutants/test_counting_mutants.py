@@ -21,7 +21,7 @@ from lexfed.federation.programme.stage import Stage
 from lexfed.federation.site import query_checks, table_counts
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.requested_tables import RequestedTable
-from support import counting_checks as checks
+from support.federation import counting_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 

@@ -26,7 +26,7 @@ from lexfed.run.driver import open_run
 from lexfed.run.earlier_runs import released_model as released
 from lexfed.run.earlier_runs.released_model import released_model
 from lexfed.run.resumption import integrity
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 from support.mutant import Mutant, Patch, both_tests
 
 TEXT = """\

@@ -38,8 +38,8 @@ from lexfed.run.pricing import site_budgets
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, create_key
 from lexfed.tiers import Tier
-from support.deployed_leader import LOG, RUN, Leader, rounds, with_sigma
-from support.deployed_worlds import SITES, Spy, World, config_text
+from support.deployed.leader import LOG, RUN, Leader, rounds, with_sigma
+from support.deployed.worlds import SITES, Spy, World, config_text
 from support.mutant import Mutant, Patch, both_tests
 
 

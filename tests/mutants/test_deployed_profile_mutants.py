@@ -17,8 +17,8 @@ from lexfed.run.deployed.terms import bundle
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.deployed.wire.messages import refusal_code
 from lexfed.run.purchases import profile_pricing
-from support.deployed_leader import Leader
-from support.deployed_worlds import World, config_text
+from support.deployed.leader import Leader
+from support.deployed.worlds import World, config_text
 from support.mutant import Mutant, Patch, both_tests
 
 PRICE = 20.0

@@ -18,8 +18,8 @@ from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
 from lexfed.privacy.running_total import _Sum
-from support import distributed_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.privacy import distributed_checks as checks
 
 
 def _correction_dropped(patch: Patch) -> None:

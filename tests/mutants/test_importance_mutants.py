@@ -16,8 +16,8 @@ from lexfed.federation.planning import importance_programme as buying
 from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.models.towers.shape import TowerShape
 from lexfed.run.pricing import priced_run
-from support import importance_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.privacy import importance_checks as checks
 
 
 def _every_tower_reads_everything(patch: Patch) -> None:

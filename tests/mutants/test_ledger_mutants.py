@@ -21,7 +21,7 @@ from lexfed.ledger.bookkeeping.prices import meter
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.storage import pins
 from lexfed.ledger.storage.database import Database
-from support import ledger_checks
+from support.ledger import checks as ledger_checks
 from support.mutant import Mutant, Patch, both_tests
 
 

@@ -23,9 +23,15 @@ from lexfed.privacy.noise.shares import NoiseCohort, half_variance
 from lexfed.randomness import SeededSource
 from lexfed.secagg.masks.terms import MaskTerms
 from lexfed.secagg.masks.thresholds import Threshold
-from support.masked_worlds import ask, charged, federation, losing, masked_world
+from support.federation.masked_worlds import (
+    ask,
+    charged,
+    federation,
+    losing,
+    masked_world,
+)
+from support.federation.worlds import World, play, seeded, world
 from support.mutant import Mutant, Patch, both_tests
-from support.worlds import World, play, seeded, world
 
 FAILED = (AssertionError, pytest.fail.Exception)
 

@@ -20,10 +20,18 @@ from lexfed.secagg.masks import cohort, epoch_secrets
 from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, EpochSecrets
 from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
 from lexfed.secagg.primitives.ring import Ring, RingWords
-from support.disputes import OTHER_KEY, bad_part, complaint, said_instead
 from support.mutant import Mutant, Patch, both_tests
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
-from support.silenced import SHARES, summed_without_the_silenced
+from support.secagg.disputes import OTHER_KEY, bad_part, complaint, said_instead
+from support.secagg.secure_sums import (
+    MODEL,
+    SERVER,
+    Epoch,
+    identity,
+    names,
+    refused,
+    setting,
+)
+from support.secagg.silenced import SHARES, summed_without_the_silenced
 
 
 def _agreed(epoch: Epoch) -> bytes:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hand-made mutants of privacy core and log: each breaks one promise and is caught.
 
-A row of `MUTANTS` says what somebody might get wrong, how to break the real code that
-way, and which check of `support.checks`, `support.log_checks` or this file notices.
+A row of `MUTANTS` names a mistake, breaks the real code that way, and names the check
+of `support.federation.checks`, `support.audit.log_checks` or this file that notices.
 Every check passes on the real code (`test_the_real_code_passes`) and fails on its
 mutants. To add one, add a row.
 """
@@ -64,20 +64,14 @@ from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.intake import public_size
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.tiers import Tier
-from support import (
-    adaptation_checks,
-    checks,
-    class_worlds,
-    filter_checks,
-    log_checks,
-    policy_checks,
-    site_checks,
-)
+from support.audit import log_checks
+from support.federation import adaptation_checks, checks, class_worlds, site_checks
+from support.federation.worlds import World, play, seeded, world
 from support.mutant import Mutant, Patch, both_tests
-from support.worlds import World, play, seeded, world
+from support.privacy import filter_checks, policy_checks
 
-# Checks that need more than `support.checks`; worlds are built inside, so that a
-# mutant of planning is the one that plans.
+# Checks that need more than `support.federation.checks`. They build worlds inside, so
+# that a mutant of planning is the code that plans.
 
 
 def small() -> World:

@@ -15,9 +15,9 @@ from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.unit_blocks import cap_records
 from lexfed.federation.programme.stage import Stage
 from lexfed.run.intake import population
-from support import neighbour_checks as checks
-from support import neighbour_runs
 from support.mutant import Mutant, Patch, both_tests
+from support.run import neighbour_checks as checks
+from support.run import neighbour_runs
 
 
 def _places_decide(patch: Patch) -> None:

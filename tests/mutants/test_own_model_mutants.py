@@ -16,10 +16,10 @@ from lexfed.models.networks import (
 )
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.towers import cascade
-from support import checks
-from support.adversarial_models import WholeBatch
+from support.federation import checks
+from support.federation.worlds import world
 from support.mutant import Mutant, Patch, both_tests
-from support.worlds import world
+from support.run.adversarial_models import WholeBatch
 
 
 class Beyond(nn.Module):

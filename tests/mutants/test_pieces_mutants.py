@@ -12,7 +12,7 @@ from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.masks import vector_pieces
 from lexfed.secagg.masks.vector_pieces import IncomingVector
 from support.mutant import Mutant, Patch, both_tests
-from support.secure_sums import MODEL, Epoch, names, refused, setting
+from support.secagg.secure_sums import MODEL, Epoch, names, refused, setting
 
 
 def a_site_that_is_lost_between_pieces_is_not_in_the_sum() -> None:

@@ -18,8 +18,8 @@ from lexfed.run.earlier_runs import used_profile
 from lexfed.run.pricing import priced_run
 from lexfed.run.purchases import profile_population
 from lexfed.tiers import Tier
-from support import profile_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.run import profile_checks as checks
 
 
 def _charged_to_less(patch: Patch) -> None:

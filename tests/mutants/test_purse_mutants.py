@@ -12,7 +12,7 @@ from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import ChargeTerms, Purse, SitePurse
 from lexfed.privacy.releases import Release
 from lexfed.run.driver.site_accounts import SiteAccounts
-from support import purse_checks as checks
+from support.ledger import purse_checks as checks
 from support.mutant import NOTICED, Mutant, Patch, both_tests
 
 

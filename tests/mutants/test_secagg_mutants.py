@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives import keystreams, shamir
-from support import secagg_checks
 from support.mutant import Mutant, Patch, both_tests
+from support.secagg import checks as secagg_checks
 
 
 def _points_from_zero(patch: Patch) -> None:

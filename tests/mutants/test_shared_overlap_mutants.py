@@ -18,9 +18,9 @@ from lexfed.secagg.primitives.keystreams import add_mask
 from lexfed.secagg.shares.aggregator import AggregatorSession
 from lexfed.sketch.sharing import beaver_triples, overlap_plan
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
-from support import dealer_checks
-from support import overlap_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.secagg import dealer_checks
+from support.secagg import overlap_checks as checks
 
 
 def _bits_are_added(patch: Patch) -> None:

@@ -13,9 +13,9 @@ from lexfed.sketch.releases.noise_shares import MaskedPlan
 from lexfed.sketch.sharing import plausibility, sum_plan
 from lexfed.sketch.sharing.sum_plan import SharedPlan
 from lexfed.sketch.tables.shape import SketchShape
-from support import shared_checks as checks
 from support.mutant import Mutant, Patch, both_tests
-from support.paying_checks import ledger_for
+from support.secagg import shared_checks as checks
+from support.sketch.paying_checks import ledger_for
 
 
 def _digest_without_seeds(patch: Patch) -> None:

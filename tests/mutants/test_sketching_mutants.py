@@ -12,7 +12,7 @@ from lexfed.federation.planning import tower_sketches
 from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.site import contributions, query_checks
 from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
-from support import sketching_checks as checks
+from support.federation import sketching_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 

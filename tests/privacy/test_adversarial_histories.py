@@ -18,7 +18,7 @@ from lexfed.privacy.filters.envelope import PlanEnvelope
 from lexfed.privacy.filters.plan_sums import PlanFilter
 from lexfed.privacy.releases import Release
 from lexfed.terms import Accountant, Neighbours
-from support.adversary import (
+from support.privacy.adversary import (
     MENU,
     EnvelopeJudge,
     Outcome,
@@ -30,7 +30,7 @@ from support.adversary import (
     renyi,
     shape,
 )
-from support.filter_checks import CASCADE, DELTA, GROUPED, SAMPLED
+from support.privacy.filter_checks import CASCADE, DELTA, GROUPED, SAMPLED
 
 
 def squares(histories: int) -> Outcome:

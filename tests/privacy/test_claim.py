@@ -17,7 +17,7 @@ from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
-from support.claims import claim_of
+from support.privacy.claims import claim_of
 
 
 def tower(tier: Tier, sigma: float, rate: float = 1.0) -> Release:

@@ -18,7 +18,7 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
-from support.claims import claim_of
+from support.privacy.claims import claim_of
 
 COHORT = NoiseCohort(8, 1, 2)
 SHARES = Release(

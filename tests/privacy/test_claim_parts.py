@@ -15,7 +15,7 @@ from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
-from support.claims import claim_of
+from support.privacy.claims import claim_of
 
 DELTA = 1e-6
 

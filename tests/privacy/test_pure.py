@@ -22,7 +22,7 @@ from lexfed.privacy.running_total import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
-from support.claims import claim_of
+from support.privacy.claims import claim_of
 
 EPSILONS = [1e-6, 1e-3, 0.05, 0.3, 0.999, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0]
 ACCOUNTANTS: tuple[Accountant, ...] = ("gdp", "pld", "rdp")

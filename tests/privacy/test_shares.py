@@ -23,7 +23,7 @@ from lexfed.privacy.noise.shares import (
 )
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.secagg.primitives import ring
-from support.skellam_exact import log_probabilities
+from support.privacy.skellam_exact import log_probabilities
 
 GRID = Grid(1.0, 2.0, 40_000, 1000, fineness=128.0)
 VARIANCES = 6.11 * math.sqrt(2 / GRID.dimension)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from lexfed.privacy.noise import gaussian, skellam
 from lexfed.randomness import SecureSource, SeededSource
-from support import skellam_exact
+from support.privacy import skellam_exact
 
 REJECT = 1e-9
 """Error probability of every statistical test here, for any seed."""

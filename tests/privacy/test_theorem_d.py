@@ -19,8 +19,8 @@ from lexfed.privacy.accountants.rdp import ORDERS, curve
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.noise.shares import NoiseCohort, half_variance
 from lexfed.terms import Neighbours
-from support import skellam_exact
-from support.skellam_exact import published_bound
+from support.privacy import skellam_exact
+from support.privacy.skellam_exact import published_bound
 
 SQUARES = (1e-6, 0.01, 0.5, 2.0, 20.0, 2500.0)
 """From hardly any noise, where 5/2 is all of it, to a fine grid."""

@@ -23,8 +23,8 @@ from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.rules import certify
 from lexfed.audit.verify import verify_run
 from lexfed.report.facts.dossier import Dossier, build_dossier
-from support import audit_worlds
-from support.audit_worlds import COORDINATOR, LOG, FakeRun, fake_run, sha256
+from support.audit import worlds as audit_worlds
+from support.audit.worlds import COORDINATOR, LOG, FakeRun, fake_run, sha256
 
 RESULT = {
     "metrics": {"auc": 0.8364, "accuracy": 0.79},

@@ -22,7 +22,7 @@ from report.conftest import (
     refused_run,
     told_run,
 )
-from support.audit_worlds import FakeRun, fake_run
+from support.audit.worlds import FakeRun, fake_run
 
 CHROMIUM = find_browser()
 pytestmark = [

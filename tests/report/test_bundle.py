@@ -19,8 +19,8 @@ from lexfed.audit.verify import verify_run
 from lexfed.report.documents.evidence_bundle import evidence_bundle, pack
 from lexfed.report.facts.dossier import Dossier, build_dossier
 from report.conftest import MakeDossier, broken_run, certified, measured, told_run
-from support.audit_worlds import FakeRun, fake_run, place
-from support.masked_runs import masked_run
+from support.audit.masked_runs import masked_run
+from support.audit.worlds import FakeRun, fake_run, place
 
 COMMAND = re.compile(r"^    (\S.*)$", re.MULTILINE)
 

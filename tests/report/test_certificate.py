@@ -5,7 +5,7 @@ from lexfed.audit.entries import Certificate
 from lexfed.audit.rules import catalogue, catalogue_bytes
 from lexfed.report.sections.certificate import LAWS, certificate
 from report.conftest import MakeDossier, certified, told_run
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 
 
 def test_every_rule_is_there_once_under_its_law(dossier_of: MakeDossier) -> None:

@@ -10,7 +10,7 @@ from lexfed.law.explanations import Proposal
 from lexfed.law.tags import Tag
 from lexfed.report.sections.column_table import column_rows
 from lexfed.tiers import Tier
-from support.audit_worlds import tagged
+from support.audit.worlds import tagged
 
 
 @pytest.mark.parametrize(

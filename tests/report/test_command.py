@@ -13,7 +13,7 @@ from lexfed.cli.app import app
 from lexfed.errors import RunFolderError
 from lexfed.report.documents import pdf_printer
 from report.conftest import write_keys
-from support.audit_worlds import LOG, fake_run
+from support.audit.worlds import LOG, fake_run
 
 
 @pytest.fixture

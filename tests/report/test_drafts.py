@@ -17,7 +17,7 @@ from lexfed.report.facts.dossier import Dossier
 from lexfed.report.sections.processing_record import HEADER, processing, processing_csv
 from lexfed.tiers import Tier
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 
 BLANK = re.compile(r"\[to be completed: ([^\]]+)\]")
 HOSTILE = "<script>|`x`](https://evil.example) =HYPERLINK()"

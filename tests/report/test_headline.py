@@ -6,7 +6,7 @@ import pytest
 from lexfed.audit.entries import RoundEntry
 from lexfed.report.sections.headline import headline
 from report.conftest import MakeDossier, broken_run, early_run, refused_run
-from support.audit_worlds import fake_run
+from support.audit.worlds import fake_run
 
 
 def test_a_finished_run_verifies_and_kept_its_budgets(dossier_of: MakeDossier) -> None:

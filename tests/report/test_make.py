@@ -23,7 +23,7 @@ from lexfed.report.documents.run_documents import (
     make_report,
 )
 from report.conftest import broken_run, measured, refused_run, write_keys
-from support.audit_worlds import CONFIG, LOG, START, fake_run, signer
+from support.audit.worlds import CONFIG, LOG, START, fake_run, signer
 
 
 @pytest.fixture

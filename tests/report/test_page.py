@@ -32,8 +32,8 @@ from report.conftest import (
     refused_run,
     told_run,
 )
-from support.audit_worlds import FakeRun, fake_run
-from support.masked_runs import masked_run
+from support.audit.masked_runs import masked_run
+from support.audit.worlds import FakeRun, fake_run
 
 SALT = "5a" * 32
 VOID = {"meta", "link", "br", "line", "polyline", "rect", "circle"}

@@ -10,7 +10,7 @@ from lexfed.config.policy_file import PAYLOAD_TYPE, read_policy
 from lexfed.report.facts.dossier import Dossier
 from lexfed.report.sections import guarantee
 from lexfed.signing.dsse import SignedEnvelope
-from support.audit_worlds import COORDINATOR, FakeRun, fake_run
+from support.audit.worlds import COORDINATOR, FakeRun, fake_run
 
 MakeDossier = Callable[[FakeRun], Dossier]
 PUBLISHED = read_policy("published").content

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 from lexfed.report.documents.pdf_printer import find_browser, print_pdf
 from lexfed.report.profile.page import profile_html
 from lexfed.sketch.profile.federation_profile import FederationProfile
-from support.profile_samples import HOSTILE, empty, odd, whole
+from support.sketch.profile_samples import HOSTILE, empty, odd, whole
 
 CHROMIUM = find_browser()
 pytestmark = [

@@ -11,7 +11,7 @@ from lexfed.report.profile.wording import gist, interval, number, persons, value
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount
 from lexfed.sketch.profile.column_profile import ColumnProfile
 from lexfed.sketch.profile.federation_profile import FederationProfile
-from support.profile_samples import HOSTILE, LONG, empty, odd, whole
+from support.sketch.profile_samples import HOSTILE, LONG, empty, odd, whole
 
 ZERO = ProfiledNumber(0.0, 0.0, 0.0)
 

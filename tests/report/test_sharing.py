@@ -13,8 +13,8 @@ from lexfed.report.sections.headline import headline
 from lexfed.report.sections.processing_record import processing
 from lexfed.report.wording import site_assumptions
 from report.conftest import MakeDossier
-from support.audit_worlds import fake_run
-from support.masked_runs import masked_run
+from support.audit.masked_runs import masked_run
+from support.audit.worlds import fake_run
 
 SHORT = "of 5 sites at most 1 may collude and 1 be missing, 3 honest in every sum"
 

@@ -24,7 +24,7 @@ from lexfed.report.sections.caveats import limits, open_items, proxies
 from lexfed.report.sections.column_table import column_rows
 from lexfed.report.sections.noise_table import noise_rows
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
-from support.audit_worlds import fake_run, tagged
+from support.audit.worlds import fake_run, tagged
 
 
 def test_the_whole_record_stands_before_tiers_and_label(

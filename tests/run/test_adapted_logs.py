@@ -9,7 +9,7 @@ import lexfed
 from lexfed.audit.entries import BudgetPlan
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.report.documents.run_documents import ReportSource, make_report
-from support.two_verifiers import compared, failed
+from support.audit.two_verifiers import compared, failed
 
 CONFIG = """\
 version = 1

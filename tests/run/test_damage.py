@@ -20,7 +20,7 @@ from lexfed.audit.verify import verify_run
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.run import PricedRun, finished_result, resume, start, train
 from lexfed.run import folder as folders
-from support.damage import Case, cases, inflict
+from support.run.damage import Case, cases, inflict
 
 PricedOf = Callable[..., PricedRun]
 SAMPLE = 20

@@ -18,7 +18,9 @@ from lexfed.run.driver.training_loop import MOST_LOST
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.signing.keys import fingerprint
-from support.distributed_runs import (
+from support.audit.two_verifiers import compared
+from support.federation.masked_worlds import step_of
+from support.run.distributed_runs import (
     CENTRAL,
     CONFIG,
     Line,
@@ -31,8 +33,6 @@ from support.distributed_runs import (
     stop_after,
     verified,
 )
-from support.masked_worlds import step_of
-from support.two_verifiers import compared
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.audit.entries import AbortedRoundEntry, RoundEntry
 from lexfed.run import PricedRun, resume, start, train
-from support.distributed_runs import (
+from support.run.distributed_runs import (
     CENTRAL,
     CONFIG,
     LOCAL,

@@ -9,8 +9,8 @@ from lexfed.run.joining import payment
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
 from lexfed.sketch.joining.terms import JoiningTerms
-from support import joining_order_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.run import joining_order_checks as checks
 
 
 def _noise_first(patch: Patch) -> None:

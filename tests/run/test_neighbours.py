@@ -7,7 +7,7 @@ negative controls are the mutants of `tests/mutants/test_neighbour_mutants.py`.
 
 import pytest
 
-from support.neighbour_runs import compare
+from support.run.neighbour_runs import compare
 
 
 def test_a_few_random_neighbours_stay_within_the_claim() -> None:

@@ -11,7 +11,7 @@ import pytest
 from lexfed.config import loads
 from lexfed.models.networks import captured_model
 from lexfed.run import load_population, price
-from support.adversarial_models import (
+from support.run.adversarial_models import (
     PIECES,
     Adversary,
     adversary,

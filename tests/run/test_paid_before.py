@@ -14,8 +14,8 @@ from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.purchases.importance_purchase import priced_importance
 from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.tiers import Tier
-from support.profile_files import NUMBERS_ONLY, written
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.run.profile_files import NUMBERS_ONLY, written
 
 Change = tuple[str, str]
 

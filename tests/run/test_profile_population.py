@@ -16,8 +16,8 @@ from lexfed.run.purchases.profile_population import (
     load_profile_population,
 )
 from lexfed.run.purchases.profile_pricing import is_open
-from support.profile_checks import a_profile_counts_the_persons_of_training
-from support.profile_files import WARDS, written
+from support.run.profile_checks import a_profile_counts_the_persons_of_training
+from support.run.profile_files import WARDS, written
 
 SITES = 'sites = { column = "hospital", names = ["a", "b", "c"] }'
 

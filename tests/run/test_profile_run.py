@@ -21,8 +21,8 @@ from lexfed.run.purchases.profile_purchase import (
     priced_profile,
 )
 from lexfed.tiers import Tier
-from support.profile_files import NUMBERS_ONLY, WARDS, written
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.run.profile_files import NUMBERS_ONLY, WARDS, written
 
 TRUST = {
     "central": "",

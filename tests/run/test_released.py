@@ -14,7 +14,7 @@ from lexfed.cli import app
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.run import PricedRun, start, train
 from lexfed.run.earlier_runs.released_model import released_model
-from support.damage import DAMAGES, Case, inflict
+from support.run.damage import DAMAGES, Case, inflict
 
 PricedOf = Callable[..., PricedRun]
 SHORT = '\n[privacy]\nmechanism = "uniform"\n'

@@ -27,9 +27,9 @@ from lexfed.run import train as train_rounds
 from lexfed.run.api import priced_file, train
 from lexfed.run.driver.site_accounts import SiteAccounts, charge_terms
 from lexfed.run.folder import RunFolder
-from support.purse_checks import resumed
-from support.restored_histories import histories
-from support.site_ledgers import book_of, ledgers, limited, writer
+from support.ledger.purse_checks import resumed
+from support.ledger.restored_histories import histories
+from support.ledger.site_ledgers import book_of, ledgers, limited, writer
 
 LOCAL = '\n[privacy]\ntrust = "local"'
 

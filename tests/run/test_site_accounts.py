@@ -15,14 +15,14 @@ from lexfed.federation.engines.clear_sums import InProcess, Simulation
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.run.api import priced_file, train
-from support.distributed_runs import Line
-from support.site_ledgers import (
+from support.ledger.site_ledgers import (
     book_of,
     ledgers,
     limited,
     planned,
     writer,
 )
+from support.run.distributed_runs import Line
 
 
 @pytest.fixture

@@ -11,7 +11,14 @@ from lexfed.errors import Refused
 from lexfed.ledger.verification import verify_ledger
 from lexfed.run.api import priced_file, train
 from lexfed.run.driver.site_accounts import DataHolder, data_holders
-from support.site_ledgers import PARTS, book_of, ledgers, limited, planned, writer
+from support.ledger.site_ledgers import (
+    PARTS,
+    book_of,
+    ledgers,
+    limited,
+    planned,
+    writer,
+)
 
 
 @pytest.fixture

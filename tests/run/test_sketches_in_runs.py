@@ -13,14 +13,14 @@ from lexfed.models.towers import cascade
 from lexfed.run import resume, start, train
 from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.run.results.sketch_notes import sketch_lines, sketch_notes
-from support.sketched_files import (
+from support.audit.two_verifiers import both, failed
+from support.run.sketched_files import (
     TRUST,
     priced_of,
     ran,
     write_visits,
     written,
 )
-from support.two_verifiers import both, failed
 
 
 @pytest.mark.parametrize("trust", TRUST)

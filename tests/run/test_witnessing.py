@@ -21,9 +21,9 @@ from lexfed.run import PricedRun, RoundReport, price, resume, start, train
 from lexfed.run.audit_log.keys import run_keys
 from lexfed.run.audit_log.witnesses import witnessing_of
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note
-from support.authority import Authority, make_authority, openssl
+from support.audit.authority import Authority, make_authority, openssl
+from support.audit.witnessed import WITNESS, make_witness, served
 from support.loopback import answering
-from support.witnessed import WITNESS, make_witness, served
 
 PricedOf = Callable[..., PricedRun]
 PROJECT = "audit.example.org/study"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.deployed_worlds import World
+from support.deployed.worlds import World
 
 
 @pytest.fixture

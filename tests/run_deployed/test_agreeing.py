@@ -19,8 +19,8 @@ from lexfed.run.deployed.site.door import LOG as OWN_LOG
 from lexfed.run.deployed.wire.messages import RunEnd, refusal_code, seal, unseal
 from lexfed.signing.keys import Signer, create_key
 from lexfed.tiers import Tier
-from support.deployed_leader import RUN, Leader, rounds, with_clip, with_sigma
-from support.deployed_worlds import World, config_text
+from support.deployed.leader import RUN, Leader, rounds, with_clip, with_sigma
+from support.deployed.worlds import World, config_text
 
 
 def leader(world: World, **words: str) -> Leader:

@@ -40,8 +40,8 @@ from lexfed.run.deployed.wire.messages import (
 )
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer, create_key
-from support.deployed_leader import with_sigma
-from support.deployed_worlds import SITES, Spy, World, config_text
+from support.deployed.leader import with_sigma
+from support.deployed.worlds import SITES, Spy, World, config_text
 
 EPOCHS = {
     "trust": "distributed",

@@ -18,7 +18,7 @@ from lexfed.federation.programme.messages import (
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.site.door import open_site
 from lexfed.run.deployed.wire.messages import kind_of
-from support.deployed_worlds import SITES, Spy, World, config_text
+from support.deployed.worlds import SITES, Spy, World, config_text
 
 TRUSTS = {
     "local": {"trust": "local"},

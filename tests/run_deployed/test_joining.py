@@ -26,8 +26,8 @@ from lexfed.run.deployed.wire.messages import (
 )
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, create_key
-from support.deployed_leader import Leader
-from support.deployed_worlds import MARKER, SITES, World, config_text
+from support.deployed.leader import Leader
+from support.deployed.worlds import MARKER, SITES, World, config_text
 
 POLICY = """\
 version = 1

@@ -18,8 +18,8 @@ import pytest
 
 from lexfed.federation.programme.messages import Reply, answer_from_bytes
 from lexfed.ledger.charging import LastingLedger
-from support.deployed_leader import RUN, Leader, rounds
-from support.deployed_worlds import World, config_text
+from support.deployed.leader import RUN, Leader, rounds
+from support.deployed.worlds import World, config_text
 
 SYNCS = {"true": 3, "false": 8}
 """Of one answer: the place and its folder, the run's ledger; with a lasting one also

@@ -22,9 +22,9 @@ from lexfed.run.deployed.terms.bundle import Bundle, named_files
 from lexfed.run.deployed.wire.messages import refusal_code
 from lexfed.run.pricing.priced_run import OutsideTerms, price
 from lexfed.run.purchases.profile_purchase import buy_profile
-from support.deployed_leader import Leader
-from support.deployed_worlds import World, config_text
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.deployed.leader import Leader
+from support.deployed.worlds import World, config_text
 
 PRICE = 20.0
 FOLDER = "kit_coordinator/runs/small-profile/run"

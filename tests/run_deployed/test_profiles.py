@@ -19,9 +19,9 @@ from lexfed.run.deployed.site.door import LOG
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.deployed.wire.messages import refusal_code
 from lexfed.run.purchases.profile_purchase import buy_profile, default_epsilon
-from support.deployed_leader import Leader
-from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.deployed.leader import Leader
+from support.deployed.worlds import MARKER, SITES, Spy, World, config_text
 
 PRICE = 30.0
 FILES = ("state.safetensors", "claim.json", "plan.json", "profile.json")

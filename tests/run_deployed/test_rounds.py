@@ -26,8 +26,8 @@ from lexfed.run.deployed.site.door import LOG as OWN_LOG
 from lexfed.run.deployed.site.run_state import RunState
 from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
 from lexfed.run.deployed.wire.messages import KINDS, refusal_code
-from support.deployed_leader import LOG, RUN, Asking, Leader, rounds
-from support.deployed_worlds import MARKER, World, config_text
+from support.deployed.leader import LOG, RUN, Asking, Leader, rounds
+from support.deployed.worlds import MARKER, World, config_text
 
 
 def opened(world: World, **words: str) -> tuple[Leader, Asking]:

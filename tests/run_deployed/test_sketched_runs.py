@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.deployed_worlds import MARKER, Spy, World, config_text
-from support.two_verifiers import both, failed
+from support.audit.two_verifiers import both, failed
+from support.deployed.worlds import MARKER, Spy, World, config_text
 
 PERSONS = 900
 TRUST = {

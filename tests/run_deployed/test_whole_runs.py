@@ -15,7 +15,7 @@ from lexfed.audit.rules import catalogue_bytes
 from lexfed.cli.app import app
 from lexfed.ledger.charging import LastingLedger
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
-from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
+from support.deployed.worlds import MARKER, SITES, Spy, World, config_text
 
 DISTRIBUTED = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
 FILES = ("model.safetensors", "state.safetensors", "claim.json", "plan.json")

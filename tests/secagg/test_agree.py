@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes import key_agreement
 from lexfed.secagg.envelopes.key_agreement import Context, derived_key, private_key
-from support import secagg_checks
+from support.secagg import checks as secagg_checks
 
 HASH = st.binary(min_size=32, max_size=32)
 CONTEXT = Context(

@@ -18,7 +18,7 @@ from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.round_masks import add_own, binding
 from lexfed.secagg.primitives.ring import Ring
-from support.secure_sums import (
+from support.secagg.secure_sums import (
     MODEL,
     SERVER,
     Epoch,

@@ -16,8 +16,16 @@ from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.epoch_secrets import EpochSecrets
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives.small_field import PRIME, Elements
-from support.disputes import FAULTS, bad_part, complaint, flipped, said_instead
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+from support.secagg.disputes import FAULTS, bad_part, complaint, flipped, said_instead
+from support.secagg.secure_sums import (
+    MODEL,
+    SERVER,
+    Epoch,
+    identity,
+    names,
+    refused,
+    setting,
+)
 
 LIAR = "site001"
 

@@ -20,8 +20,8 @@ from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks import vector_pieces
 from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
 from lexfed.secagg.primitives.shamir import secret_bytes
-from support.broken_messages import broken, changed
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
+from support.secagg.broken_messages import broken, changed
+from support.secagg.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
 
 SITES = 4
 ROUNDS = 4

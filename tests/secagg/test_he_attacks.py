@@ -17,7 +17,7 @@ from lexfed.secagg.encrypted.tenseal_bfv import BfvSecretKey
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_bundle
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from support.encrypted_sums import (
+from support.secagg.encrypted_sums import (
     HOLDER,
     SERVER,
     Encrypted,
@@ -26,7 +26,7 @@ from support.encrypted_sums import (
     parts,
     receipts_of,
 )
-from support.secure_sums import MODEL, identity, names, refused
+from support.secagg.secure_sums import MODEL, identity, names, refused
 
 OTHER = sha256(b"other").digest()
 

@@ -18,8 +18,8 @@ from lexfed.secagg.encrypted.fingerprints import (
 from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, Moduli
 from lexfed.secagg.envelopes.key_agreement import derived_key
 from lexfed.secagg.primitives.keystreams import keystream
-from support.encrypted_sums import agreed
-from support.secure_sums import MODEL
+from support.secagg.encrypted_sums import agreed
+from support.secagg.secure_sums import MODEL
 
 SEED = bytes(range(32))
 CONTEXT = agreed().context(1, MODEL)

@@ -10,8 +10,8 @@ import pytest
 from lexfed.secagg.encrypted import tenseal_bfv
 from lexfed.secagg.encrypted.key_holder import KeyHolder
 from lexfed.secagg.encrypted.site import SiteEncryptor
-from support.encrypted_sums import HOLDER, Encrypted, agreed
-from support.secure_sums import MODEL, identity, names, refused
+from support.secagg.encrypted_sums import HOLDER, Encrypted, agreed
+from support.secagg.secure_sums import MODEL, identity, names, refused
 
 EACH = 2000
 

@@ -16,7 +16,7 @@ from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
 from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, moduli_for
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from support.encrypted_sums import (
+from support.secagg.encrypted_sums import (
     HOLDER,
     SERVER,
     Encrypted,
@@ -26,7 +26,7 @@ from support.encrypted_sums import (
     receipts_of,
     roster,
 )
-from support.secure_sums import MODEL, SESSION, identity, names, refused, vector
+from support.secagg.secure_sums import MODEL, SESSION, identity, names, refused, vector
 
 OTHER = sha256(b"other").digest()
 

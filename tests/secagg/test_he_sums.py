@@ -25,8 +25,8 @@ from lexfed.secagg.encrypted.terms import (
     is_prime,
     moduli_for,
 )
-from support.encrypted_sums import HOLDER, SERVER, Encrypted, agreed
-from support.secure_sums import MODEL, names, refused
+from support.secagg.encrypted_sums import HOLDER, SERVER, Encrypted, agreed
+from support.secagg.secure_sums import MODEL, names, refused
 
 WIDEST = 2**31 - 1
 
@@ -227,8 +227,9 @@ WITHOUT = """
 import sys
 import tracemalloc
 sys.modules["tenseal"] = None
-from support.encrypted_sums import HOLDER, SERVER, KeyHolder, CiphertextSum, agreed
-from support.secure_sums import identity, refused
+from support.secagg.encrypted_sums import HOLDER, SERVER, KeyHolder
+from support.secagg.encrypted_sums import CiphertextSum, agreed
+from support.secagg.secure_sums import identity, refused
 CiphertextSum(identity(SERVER), agreed()).start(1, bytes(32))
 error = refused(lambda: KeyHolder(identity(HOLDER), agreed()))
 print(error.message, error.hint)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
 from lexfed.secagg.primitives.ring import Ring
 from lexfed.secagg.primitives.shamir import secret_bytes
-from support.secure_sums import MODEL, Epoch, names, setting
+from support.secagg.secure_sums import MODEL, Epoch, names, setting
 
 LENGTH = 20_000
 CHANCE = 1e-9

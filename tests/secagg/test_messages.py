@@ -24,7 +24,7 @@ from lexfed.secagg.envelopes.sealed_messages import (
 )
 from lexfed.secagg.masks.terms import MaskTerms
 from lexfed.secagg.primitives.ring import Ring
-from support.secure_sums import refused
+from support.secagg.secure_sums import refused
 
 A, B = sha256(b"a").digest(), sha256(b"b").digest()
 CONTEXT = Context(A, 1, 2, A, A, A)

@@ -22,8 +22,8 @@ from lexfed.secagg.shares.schemes import (
     SharingScheme,
 )
 from lexfed.secagg.shares.site import OperatorTerms
-from support.operator_sums import Round, additive, agreed, operators, polynomial
-from support.secure_sums import MODEL, names
+from support.secagg.operator_sums import Round, additive, agreed, operators, polynomial
+from support.secagg.secure_sums import MODEL, names
 
 CHANCE = 1e-9
 LENGTH = 20_000

@@ -26,8 +26,8 @@ from lexfed.secagg.shares.site import (
     SharingSite,
     channel,
 )
-from support.operator_sums import Round, additive, agreed, operators, polynomial
-from support.secure_sums import MODEL, identity, names, refused, vector
+from support.secagg.operator_sums import Round, additive, agreed, operators, polynomial
+from support.secagg.secure_sums import MODEL, identity, names, refused, vector
 
 OTHER = sha256(b"other").digest()
 FIRST = "operator0"

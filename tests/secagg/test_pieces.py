@@ -16,7 +16,15 @@ import pytest
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.masks import vector_pieces
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+from support.secagg.secure_sums import (
+    MODEL,
+    SERVER,
+    Epoch,
+    identity,
+    names,
+    refused,
+    setting,
+)
 
 
 @pytest.fixture

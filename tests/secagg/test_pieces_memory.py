@@ -8,8 +8,8 @@ import pytest
 
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.vector_pieces import PIECE_VALUES
-from support.secure_sums import identity, names
-from support.server_process import far_server
+from support.secagg.secure_sums import identity, names
+from support.secagg.server_process import far_server
 
 VALUES = 8_000_000
 MODEL = sha256(b"model").digest()

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from lexfed.canonical import canonical_bytes
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
-from support.secure_sums import Epoch, names, refused, setting
+from support.secagg.secure_sums import Epoch, names, refused, setting
 
 
 @pytest.fixture(scope="module")

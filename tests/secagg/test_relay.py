@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
 from lexfed.secagg.masks.vector_pieces import PIECE_VALUES
-from support.secure_sums import (
+from support.secagg.secure_sums import (
     MODEL,
     SERVER,
     Epoch,

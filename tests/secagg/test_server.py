@@ -8,7 +8,15 @@ import pytest
 from lexfed.secagg.envelopes.payloads import SealedPart, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+from support.secagg.secure_sums import (
+    MODEL,
+    SERVER,
+    Epoch,
+    identity,
+    names,
+    refused,
+    setting,
+)
 
 
 def test_nobody_answers_twice_and_nobody_answers_unasked() -> None:

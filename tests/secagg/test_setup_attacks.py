@@ -10,8 +10,8 @@ import pytest
 from lexfed.secagg.envelopes.payloads import Deal, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
-from support.disputes import payload_of
-from support.secure_sums import (
+from support.secagg.disputes import payload_of
+from support.secagg.secure_sums import (
     POLICY,
     SERVER,
     Epoch,
@@ -20,7 +20,7 @@ from support.secure_sums import (
     refused,
     setting,
 )
-from support.silenced import SHARES, summed_without_the_silenced
+from support.secagg.silenced import SHARES, summed_without_the_silenced
 
 OTHER = sha256(b"another").digest()
 

@@ -20,7 +20,7 @@ from lexfed.secagg.primitives.shamir import (
     share,
 )
 from lexfed.secagg.primitives.small_field import PRIME, Elements
-from support import secagg_checks
+from support.secagg import checks as secagg_checks
 
 
 def _opened_slowly(indices: list[int], shares: Elements) -> list[list[int]]:

@@ -10,7 +10,15 @@ from lexfed.secagg.envelopes.payloads import Deal, SealedPart, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+from support.secagg.secure_sums import (
+    MODEL,
+    SERVER,
+    Epoch,
+    identity,
+    names,
+    refused,
+    setting,
+)
 
 SITES, COLLUDERS, MISSING = 64, 2, 4
 

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.secagg.masks import vector_pieces
 from lexfed.secagg.masks.thresholds import Threshold
-from support.secure_sums import Epoch, names, refused, setting
+from support.secagg.secure_sums import Epoch, names, refused, setting
 
 STAGES = ("vector", "signature", "shares", "never lost")
 """What a site is lost before."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lexfed.errors import ConfigError
 from lexfed.secagg.masks.thresholds import Threshold
-from support import secagg_checks
+from support.secagg import checks as secagg_checks
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from lexfed.sketch.profile.cell_spread import PersonTotal
 from lexfed.sketch.profile.federation_profile import FederationProfile
 from lexfed.sketch.queries import refinements
 from lexfed.sketch.queries.requested_tables import ReleasedTable
-from support import answer_checks as checks
 from support.mutant import Mutant, Patch, both_tests
-from support.profile_tables import exactly
+from support.sketch import answer_checks as checks
+from support.sketch.profile_tables import exactly
 
 
 def _threshold_of_one_cell(patch: Patch) -> None:

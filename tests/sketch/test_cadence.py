@@ -7,8 +7,8 @@ from lexfed.errors import DataError, Refused
 from lexfed.privacy.run_ledger import Limits
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases.cadence import Cadence, RenewedSketch, planned_releases
-from support import cadence_checks as checks
-from support.paying_checks import ledger_for, zeros
+from support.sketch import cadence_checks as checks
+from support.sketch.paying_checks import ledger_for, zeros
 
 PLAN = checks.PLAN
 

@@ -14,8 +14,8 @@ from lexfed.sketch.releases import cadence, running_sums
 from lexfed.sketch.releases.cadence import Cadence, RenewedSketch
 from lexfed.sketch.releases.noised_sketch import add_noise
 from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
-from support import cadence_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import cadence_checks as checks
 
 
 def _changes_unplanned(patch: Patch) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.estimates import inner_products, item_counts
-from support.sketch_trials import (
+from support.sketch.trials import (
     EVERY_KIND,
     Trials,
     coverage,

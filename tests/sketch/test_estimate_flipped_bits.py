@@ -15,7 +15,7 @@ import pytest
 from lexfed.errors import DataError
 from lexfed.sketch.estimates import flipped_bits
 from lexfed.sketch.estimates.flipped_bits import FlippedBits
-from support.sketch_trials import coverage
+from support.sketch.trials import coverage
 
 WIDTH, BOTH, LEFT, RIGHT = 2048, 200, 400, 700
 """Bits, shared items, items of the left set and of the right one."""

@@ -11,7 +11,7 @@ import pytest
 
 from lexfed.sketch.estimates import inner_products
 from lexfed.sketch.estimates.noised_cells import NoisedCells
-from support.sketch_trials import (
+from support.sketch.trials import (
     EVERY_KIND,
     Trials,
     coverage,

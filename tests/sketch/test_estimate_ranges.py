@@ -14,7 +14,7 @@ from lexfed.sketch.estimates import range_counts
 from lexfed.sketch.estimates.consistent_trees import NoisedTree
 from lexfed.sketch.estimates.intervals import Estimate
 from lexfed.sketch.estimates.range_counts import SketchedLevel
-from support.sketch_trials import Counts, Trials, coverage, deviations_off
+from support.sketch.trials import Counts, Trials, coverage, deviations_off
 
 RNG_SEED = 11
 

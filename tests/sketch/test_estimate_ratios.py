@@ -11,7 +11,7 @@ from lexfed.errors import DataError
 from lexfed.sketch.estimates import similarities
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
 from lexfed.sketch.estimates.noised_cells import NoisedCells
-from support.sketch_trials import (
+from support.sketch.trials import (
     EVERY_KIND,
     Trials,
     coverage,

@@ -19,7 +19,7 @@ from lexfed.sketch.estimates.noised_cells import NoisedCells
 from lexfed.sketch.tables.bloom_filter import BloomFilter
 from lexfed.sketch.tables.counts import CountMin, CountSketch
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
-from support.sketch_trials import coverage, deviations_off, two_sites
+from support.sketch.trials import coverage, deviations_off, two_sites
 
 SEEDS = 4000
 KEYS = np.arange(300, dtype=np.uint64)

@@ -20,7 +20,7 @@ from lexfed.sketch.joining import exact_count
 from lexfed.sketch.joining.exact_count import Agreement
 from lexfed.sketch.joining.exact_messages import ExactMessage, read_message
 from lexfed.sketch.joining.keys import people_of
-from support import exact_checks as checks
+from support.sketch import exact_checks as checks
 
 AGREED = checks.AGREED
 QUESTION = ExactMessage("question", 30, 1.0, "", (b"one",))

@@ -8,8 +8,8 @@ from lexfed.randomness import RandomSource
 from lexfed.sketch.joining import exact_count
 from lexfed.sketch.joining.exact_count import Agreement
 from lexfed.sketch.joining.keys import PersonKeys
-from support import exact_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import exact_checks as checks
 
 
 def _noise_forgotten(patch: Patch) -> None:

@@ -25,7 +25,7 @@ from lexfed.sketch.joining.offered_sketch import (
     offer,
 )
 from lexfed.sketch.joining.terms import LARGEST_EPSILON, MOST_WIDTH, JoiningTerms
-from support import joining_checks as checks
+from support.sketch import joining_checks as checks
 
 TERMS = JoiningTerms(size=400, seed=7, epsilon=1.0)
 PEOPLE = people_of(f"person {n}" for n in range(300))

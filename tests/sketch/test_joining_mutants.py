@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from lexfed.sketch.joining import keys, noise
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.noise import JoiningNoise
-from support import joining_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import joining_checks as checks
 
 
 def _rows_instead_of_people(patch: Patch) -> None:

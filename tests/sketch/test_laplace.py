@@ -22,8 +22,8 @@ from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.sketch.tables.counts import CountMin, CountSketch, CountTable
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
-from support import laplace_checks as checks
-from support.paying_checks import Watched, ledger_for
+from support.sketch import laplace_checks as checks
+from support.sketch.paying_checks import Watched, ledger_for
 
 
 def test_no_outcome_is_likelier_than_stated() -> None:

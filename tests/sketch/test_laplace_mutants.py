@@ -8,8 +8,8 @@ from lexfed.privacy.noise.laplace import two_sided_geometric
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases import laplace
 from lexfed.sketch.releases.sensitivity import Sensitivity
-from support import laplace_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import laplace_checks as checks
 
 
 def _epsilon_of_one_item(patch: Patch) -> None:

@@ -17,7 +17,7 @@ from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened
 from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
 from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
-from support import paying_checks as checks
+from support.sketch import paying_checks as checks
 
 PLAN = NoisePlan(
     "profile",

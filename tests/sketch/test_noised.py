@@ -24,7 +24,7 @@ from lexfed.sketch.releases.noised_sketch import (
 )
 from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
-from support import paying_checks as checks
+from support.sketch import paying_checks as checks
 
 PERSON = Contribution(depth=2, items=3)
 PLAN = NoisePlan(

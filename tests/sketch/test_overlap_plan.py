@@ -11,9 +11,9 @@ from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
 from lexfed.sketch.tables.bloom_filter import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
-from support import overlap_checks
-from support.overlap_sums import KEYS, plan, shape
-from support.paying_checks import ledger_for
+from support.secagg import overlap_checks
+from support.secagg.overlap_sums import KEYS, plan, shape
+from support.sketch.paying_checks import ledger_for
 
 PLAN = plan()
 

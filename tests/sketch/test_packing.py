@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lexfed.errors import DataError
 from lexfed.sketch.sharing.packed_tables import pack_integers, unpack_integers
 from lexfed.sketch.tables.counts import LARGEST_CELL
-from support import shared_sums as sums
+from support.secagg import shared_sums as sums
 
 TOP = LARGEST_CELL
 

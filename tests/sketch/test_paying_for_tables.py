@@ -25,8 +25,8 @@ from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
-from support.paying_checks import ledger_for
-from support.secure_sums import Epoch, names, setting
+from support.secagg.secure_sums import Epoch, names, setting
+from support.sketch.paying_checks import ledger_for
 
 Integers = NDArray[np.int64]
 

@@ -22,8 +22,8 @@ from lexfed.sketch.releases.noise_shares import MaskedPlan
 from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
 from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
-from support import paying_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import paying_checks as checks
 
 Integers = NDArray[np.int64]
 

@@ -2,10 +2,10 @@
 """Whole pipelines of sketches under attack: no more is shown than was stated.
 
 Keys are counted, noise and masks or shares go on, the sum is opened and asked. See
-`support.pipeline_audit` for the attack. It is wrong with probability at most 1e-6 each
-time. That it is no blunt tool is checked twice: on the real code it must find more than
-.7 of what was charged (it finds .78 or more but for a probability of 1e-3, and seeds
-are fixed), and each pipeline with one thing forgotten must be found to show more.
+`support.sketch.pipeline_audit` for the attack. Each bound is wrong with probability at
+most 1e-6. Its power is checked twice: on the real code it must find more than .7 of the
+charge (it finds .78 or more but for a probability of 1e-3, and seeds are fixed), and
+each pipeline with one thing forgotten must be found to show more.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ from lexfed.sketch.releases import noise_shares, noised_sketch
 from lexfed.sketch.releases.sensitivity import Sensitivity, person_moves
 from lexfed.sketch.tables import person_bounds
 from lexfed.sketch.tables.hashing import ItemKeys
-from support import pipeline_audit as pipelines
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import pipeline_audit as pipelines
 
 
 def shows_no_more_than_stated(pipeline: pipelines.Pipeline) -> None:

@@ -18,7 +18,7 @@ from lexfed.sketch.sharing.plausibility import implausibilities
 from lexfed.sketch.sharing.sum_plan import SharedPlan
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
-from support import shared_sums as sums
+from support.secagg import shared_sums as sums
 
 PLAN = sums.plan()
 WIDTH = 32

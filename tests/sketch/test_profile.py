@@ -22,8 +22,8 @@ from lexfed.sketch.profile.federation_profile import (
 )
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
-from support.profile_samples import PEOPLE, SITES, category, number, whole
-from support.profile_tables import Federation
+from support.sketch.profile_samples import PEOPLE, SITES, category, number, whole
+from support.sketch.profile_tables import Federation
 
 
 def column(profile: FederationProfile, name: str) -> ColumnProfile:

@@ -11,8 +11,8 @@ from lexfed.sketch.profile.federation_profile import build_profile
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.sketch.profile.value_lists import unlisted_count
 from lexfed.tiers import Tier
-from support.profile_tables import Federation
-from support.sketch_trials import deviations_off
+from support.sketch.profile_tables import Federation
+from support.sketch.trials import deviations_off
 
 CODES = np.repeat([0.0, 1.0, np.nan], [500, 300, 200])
 

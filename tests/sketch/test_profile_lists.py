@@ -11,7 +11,7 @@ from lexfed.sketch.profile.value_lists import (
     other_count,
     unlisted_count,
 )
-from support.profile_tables import Federation, exactly
+from support.sketch.profile_tables import Federation, exactly
 
 NOISE = 10.0
 

@@ -13,7 +13,7 @@ from lexfed.sketch.profile.number_summaries import (
     quantiles,
     range_of,
 )
-from support.profile_tables import Federation, exactly
+from support.sketch.profile_tables import Federation, exactly
 
 TRIALS = 600
 

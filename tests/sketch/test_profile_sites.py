@@ -13,7 +13,7 @@ from lexfed.sketch.profile.site_comparisons import (
     overlaps,
     people_by_site,
 )
-from support.profile_tables import Federation
+from support.sketch.profile_tables import Federation
 
 SITES = ("north", "south", "west")
 PERSONS = (np.arange(0.0, 600), np.arange(400.0, 1000), np.arange(2000.0, 2300))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.profile.cell_spread import Spread
-from support.sketch_trials import deviations_off
+from support.sketch.trials import deviations_off
 
 TRIALS = 4000
 NOISE = 20.0

@@ -22,8 +22,8 @@ from lexfed.sketch.releases.randomised_response import (
 from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
-from support import response_checks as checks
-from support.paying_checks import Watched, ledger_for
+from support.sketch import response_checks as checks
+from support.sketch.paying_checks import Watched, ledger_for
 
 
 def test_every_bit_is_flipped_as_often_as_stated() -> None:

@@ -13,8 +13,8 @@ from lexfed.sketch.releases.randomised_response import (
     FlipPlan,
     flip_bits,
 )
-from support import response_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.sketch import response_checks as checks
 
 
 def _bits_of_one_item(patch: Patch) -> None:

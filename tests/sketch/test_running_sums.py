@@ -11,8 +11,8 @@ from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
-from support import cadence_checks as checks
-from support.paying_checks import ledger_for, zeros
+from support.sketch import cadence_checks as checks
+from support.sketch.paying_checks import ledger_for, zeros
 
 PLAN = checks.PLAN
 

@@ -12,8 +12,8 @@ from lexfed.randomness import SeededSource
 from lexfed.sketch.sharing.sum_plan import SharedPlan
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
-from support import shared_sums as sums
-from support.paying_checks import ledger_for
+from support.secagg import shared_sums as sums
+from support.sketch.paying_checks import ledger_for
 
 PLAN = sums.plan()
 NOISE = PLAN.masked.plan

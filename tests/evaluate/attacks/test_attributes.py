@@ -23,8 +23,8 @@ from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
 from lexfed.models.towers.cascade import Model, untrained_model
 from lexfed.tiers import Tier
-from support.attacked_worlds import hospital
-from support.worlds import encoding, rows_of, world
+from support.evaluation.attacked_worlds import hospital
+from support.federation.worlds import encoding, rows_of, world
 
 CODE = encoding()
 GENERATOR = np.random.default_rng(8)

@@ -22,8 +22,8 @@ from lexfed.evaluate.attacks.observed_run import observe_run
 from lexfed.evaluate.attacks.target_value import find_target_value
 from lexfed.models import LOGISTIC, SOFTMAX, Loss, build, count
 from lexfed.run.pricing.priced_run import PricedRun, price
-from support.attacked_worlds import hospital
-from support.worlds import encoding, rows_of
+from support.evaluation.attacked_worlds import hospital
+from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()
 LAYOUT = SlotKinds.of(CODE)

@@ -20,8 +20,8 @@ from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.federation.programme.stage import Stage
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.run.pricing.priced_run import PricedRun, price
-from support.attacked_worlds import hospital
-from support.broken_mechanisms import a_third_of_the_noise
+from support.evaluation.attacked_worlds import hospital
+from support.evaluation.broken_mechanisms import a_third_of_the_noise
 
 
 @cache

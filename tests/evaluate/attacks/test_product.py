@@ -16,7 +16,7 @@ from lexfed.evaluate.attacks.product_trainer import (
 )
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
 from lexfed.models.towers.cascade import untrained_model
-from support.attacked_worlds import hospital
+from support.evaluation.attacked_worlds import hospital
 
 
 def trainer(mechanism: str, epsilon: float = 1.9) -> ProductTrainer:

@@ -6,7 +6,7 @@ import pytest
 
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks.target_value import find_target_value
-from support.worlds import encoding, rows_of
+from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()
 ROWS = rows_of(CODE, 300, np.random.default_rng(5))

@@ -35,7 +35,7 @@ from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.randomness import RandomSource, SeededSource
 from lexfed.run import PricedRun, price, seeded_population
 from lexfed.tiers import Tier
-from support import broken_mechanisms
+from support.evaluation import broken_mechanisms
 from support.mutant import Patch
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from lexfed.evaluate.empirical.canaries import LABEL, Canaries, CanaryStock
 from lexfed.tiers import Tier
-from support.worlds import encoding
+from support.federation.worlds import encoding
 
 STOCK = CanaryStock(encoding(), places=2, classes=3)
 

@@ -16,7 +16,7 @@ from lexfed.evaluate.own.questions import (
     TAILORING,
     Omission,
 )
-from support.own_evaluation import (
+from support.evaluation.own import (
     ATTACK,
     CLAIMED,
     INFERENCE,

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small federations, and checks of what rounds promise."""
