@@ -22,7 +22,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import norm
 
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.randomness import SecureSource
 

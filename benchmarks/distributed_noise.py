@@ -22,7 +22,7 @@ from typing import Any
 
 from lexfed.errors import ConfigError
 from lexfed.privacy.accountants import composition
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import (
     NoiseCohort,

@@ -20,7 +20,7 @@ from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
 from lexfed.config import Config
 from lexfed.federation.planning.training_programme import plan_training
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import SecureSource
 from lexfed.run import Population, price

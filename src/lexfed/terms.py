@@ -31,6 +31,12 @@ Accountant = Literal["pld", "rdp", "gdp"]
 CostMeasure = Literal["gdp", "rdp"]
 """A measure of privacy loss that can be charged release by release."""
 
+Guarantee = Literal["envelope", "filter"]
+"""How a run is held to its plan: round by round, or in the sums over its rounds."""
+
+FilterName = Literal["F0", "F1", "F2"]
+"""The filter under which a price holds; see `lexfed.privacy.filters`."""
+
 Realisation = Literal["clip", "sampling"]
 """How sites with a stricter budget say less: smaller contributions, or fewer units."""
 

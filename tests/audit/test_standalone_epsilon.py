@@ -22,9 +22,8 @@ from lexfed.audit.standalone.verify import (
     within,
 )
 from lexfed.privacy import releases as events
-from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.accountants.gdp import Step, epsilon_from
 from lexfed.privacy.accountants.rdp import curve
-from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.scopes import label_epsilon, record_epsilon, tier_epsilon
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier

@@ -33,10 +33,9 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.tree.merkle import Tree
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import ClaimError
+from lexfed.privacy.claim.lines import ClaimProfile, check_sampler, scaled_releases
 from lexfed.privacy.claim.proof import dump_claim
-from lexfed.privacy.claim.sampler_error import check_sampler
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier

@@ -14,9 +14,11 @@ from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry, Round
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Check, Status
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.claim.lines import scaled_releases
 from support.audit.two_verifiers import Rows, both
 from support.audit.worlds import (
+from lexfed.privacy.claim.lines import scaled_releases
+from support.audit_worlds import (
     Change,
     FakeRun,
     fake_run,

@@ -20,8 +20,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.canonical import canonical_bytes, digest
-from lexfed.privacy.rounding import up
-from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon, up
 from lexfed.tiers import Tier
 from support.audit.worlds import (
     DELTA,

@@ -21,7 +21,7 @@ from lexfed.budget.adaptation.tower_steering import (
     ObservedRelease,
     Steering,
 )
-from lexfed.privacy.filters.names import Guarantee
+from lexfed.terms import Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
 RULES = tuple(

@@ -17,7 +17,7 @@ from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
 from lexfed.privacy.accountants.calibration import PrivacyTarget
-from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.claim.lines import scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.terms import Neighbours

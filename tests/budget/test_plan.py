@@ -21,11 +21,10 @@ from lexfed.budget.noise_plan import (
 )
 from lexfed.errors import ConfigError
 from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
-from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
 from lexfed.privacy.noise.gaussian import delta_sampler
-from lexfed.privacy.releases import Release
+from lexfed.privacy.releases import MOST_SAMPLES, Release
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
-from lexfed.terms import Accountant, Neighbours
+from lexfed.terms import Accountant, Guarantee, Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
 DELTA = 1e-6

@@ -19,7 +19,7 @@ from lexfed.budget.sites.profiles import (
     participation_of,
     weakened_step,
 )
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Accountant, Neighbours, Realisation
 from lexfed.tiers import MODEL_TIERS, Tier
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lexfed.budget.noise_schedule import NoiseSchedule, ScheduleName
 from lexfed.budget.schedule_calibration import calibrated
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Neighbours
 
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)

@@ -15,8 +15,8 @@ import pytest
 from dp_accounting.pld import PLDAccountant
 
 from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.accountants.gdp import epsilon_from as gdp_epsilon
-from lexfed.privacy.accountants.steps import Step
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]

@@ -11,9 +11,13 @@ from scipy.optimize import brentq
 
 from lexfed.arrays import Floats
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.dominating_gaussian import dominating_mu
-from lexfed.privacy.selection import Distribution, Repetitions, selected_curve
+from lexfed.privacy.accountants.gdp import Step
+from lexfed.privacy.selection import (
+    Distribution,
+    Repetitions,
+    dominating_mu,
+    selected_curve,
+)
 
 EPSILON, DELTA = 2.0, 1e-6
 

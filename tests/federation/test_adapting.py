@@ -25,7 +25,7 @@ from lexfed.federation.programme.messages import (
 )
 from lexfed.federation.site.data_holder import Site
 from lexfed.models.towers import cascade
-from lexfed.privacy.filters.envelope import dominates
+from lexfed.privacy.filters import dominates
 from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
 from support.federation import checks

@@ -12,7 +12,7 @@ from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ConfigError
 from lexfed.federation.planning import training_programme
-from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.claim.lines import scaled_releases
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.federation import checks

@@ -12,7 +12,7 @@ from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import SCALE, costs_of
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.steps import Step, gaussian_mu
+from lexfed.privacy.accountants.gdp import Step, gaussian_mu
 from lexfed.terms import CostMeasure
 
 EPSILONS = st.floats(0.05, 50)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ledger.conftest import release
 from lexfed.ledger.bookkeeping.prices import SCALE, SCOPES, concerned_scopes, costs_of
-from lexfed.privacy.accountants import gdp, pld, rdp
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants import composition, gdp, rdp
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
@@ -98,12 +98,12 @@ def test_sampled_releases_are_dominated_by_unsampled_ones(
 ) -> None:
     # At every epsilon the exact delta of the sampled release is below that of mu-GDP.
     sigma, scale = 0.8, 1.0 if neighbours == "add-remove" else 2.0
-    sampled = pld.composed_distribution([Step(sigma, rate)], neighbours)
+    sampled = composition.composed_distribution([Step(sigma, rate)], neighbours)
     for epsilon in (0.0, 0.5, 1.0, 2.0, 4.0):
         whole = gdp.delta_from(scale / sigma, epsilon)
         assert sampled.get_delta_for_epsilon(epsilon) <= whole * (1 + 1e-6) + 1e-9
     # Control: with a quarter of mu it would not be.
-    near = pld.composed_distribution([Step(sigma, 0.95)], neighbours)
+    near = composition.composed_distribution([Step(sigma, 0.95)], neighbours)
     assert near.get_delta_for_epsilon(1.0) > gdp.delta_from(scale / sigma / 4, 1.0)
 
 

@@ -22,7 +22,7 @@ from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.recovery import restore_ledger
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.report.wording.rounding import round_up
 from lexfed.tiers import Tier

@@ -19,8 +19,8 @@ from lexfed.federation.engines.clear_sums import InProcess
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy import selection
 from lexfed.privacy.claim import proof as claims
+from lexfed.privacy.claim.lines import SamplerError
 from lexfed.privacy.claim.proof import dump_claim, load_claim
-from lexfed.privacy.claim.sampler_error import SamplerError
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.noise import gaussian
 from lexfed.privacy.noise.gaussian import delta_sampler

@@ -9,15 +9,15 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from lexfed.privacy import scopes
+from lexfed.privacy import filters, scopes
 from lexfed.privacy.claim import proof
 from lexfed.privacy.claim.schema import CohortRecord
-from lexfed.privacy.filters import envelope
-from lexfed.privacy.noise import grids, poisson, shares, skellam
+from lexfed.privacy.noise import grids, poisson, shares
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
-from lexfed.privacy.running_total import _Sum
+from lexfed.privacy.run_ledger import _Sum
+from support import distributed_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 from support.privacy import distributed_checks as checks
 
@@ -43,7 +43,7 @@ def _share_of_the_deviation(patch: Patch) -> None:
 
 def _half_of_the_variance(patch: Patch) -> None:
     patch.setattr(
-        shares, "skellam", lambda s, half, n: skellam.skellam(s, half // 2, n)
+        shares, "skellam", lambda s, half, n: poisson.skellam(s, half // 2, n)
     )
 
 
@@ -84,7 +84,7 @@ def _running_total_of_gaussians(patch: Patch) -> None:
 
 
 def _law_not_compared(patch: Patch) -> None:
-    real = envelope.dominates
+    real = filters.dominates
 
     def broken(planned: Release, release: Release) -> bool:
         return real(planned, replace(release, noise=planned.noise))

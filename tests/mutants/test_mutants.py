@@ -44,12 +44,11 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
 from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.towers.cascade import Model, Tower
-from lexfed.privacy.accountants import composition, steps
-from lexfed.privacy.accountants.gdp import mu_from
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy import filters
+from lexfed.privacy.accountants import composition, gdp
+from lexfed.privacy.accountants.gdp import Step, mu_from
 from lexfed.privacy.claim import proof
-from lexfed.privacy.filters import envelope, plan_sums
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.filters import PlanFilter
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
@@ -592,11 +591,11 @@ def _answers_unchecked(patch: Patch) -> None:
 
 
 def _envelope_lets_all_pass(patch: Patch) -> None:
-    patch.setattr(envelope, "dominates", lambda *_: True)
+    patch.setattr(filters, "dominates", lambda *_: True)
 
 
 def _envelope_blind_to_clips(patch: Patch) -> None:
-    patch.setattr(envelope, "release_clips", lambda release: len(release.groups))
+    patch.setattr(filters, "release_clips", lambda release: len(release.groups))
 
 
 def _any_noise(patch: Patch) -> None:
@@ -632,7 +631,7 @@ def _never_freezes(patch: Patch) -> None:
 
 
 def _shapes_unchecked(patch: Patch) -> None:
-    patch.setattr(plan_sums, "release_shape", lambda _: "any")
+    patch.setattr(filters, "release_shape", lambda _: "any")
 
 
 def _sums_with_room(patch: Patch) -> None:
@@ -641,14 +640,14 @@ def _sums_with_room(patch: Patch) -> None:
 
 
 def _sums_of_the_record_only(patch: Patch) -> None:
-    real = plan_sums.ScopeSum.cost
+    real = filters.ScopeSum.cost
     patch.setattr(
-        plan_sums.ScopeSum, "cost", lambda s, r: real(s, r) if s.tier is None else 0
+        filters.ScopeSum, "cost", lambda s, r: real(s, r) if s.tier is None else 0
     )
 
 
 def _order_of_another_plan(patch: Patch) -> None:
-    patch.setattr(plan_sums, "_best_order", lambda *_: 3)
+    patch.setattr(filters, "_best_order", lambda *_: 3)
 
 
 def _rounds_unheld(patch: Patch) -> None:
@@ -660,7 +659,7 @@ def _parts_unproven(patch: Patch) -> None:
 
 
 def _replace_priced_as_add(patch: Patch) -> None:
-    patch.setattr(steps, "sensitivity", lambda _: 1.0)
+    patch.setattr(gdp, "sensitivity", lambda _: 1.0)
 
 
 def _integer_multiplier(patch: Patch) -> None:

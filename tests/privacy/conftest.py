@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Neighbours
 
 Reference = Callable[[Sequence[Step], float, Neighbours], float]

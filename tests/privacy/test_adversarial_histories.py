@@ -13,9 +13,8 @@ from functools import partial
 import pytest
 
 from lexfed.privacy.accountants import composition
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.filters.envelope import PlanEnvelope
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.accountants.gdp import Step
+from lexfed.privacy.filters import PlanEnvelope, PlanFilter
 from lexfed.privacy.releases import Release
 from lexfed.terms import Accountant, Neighbours
 from support.privacy.adversary import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.privacy.accountants import pld
+from lexfed.privacy.accountants import composition
 from lexfed.privacy.accountants.calibration import (
     PrivacyTarget,
     noise_multiplier,
@@ -15,7 +15,7 @@ from lexfed.privacy.accountants.calibration import (
     scaled_steps,
 )
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Accountant, Neighbours
 
 
@@ -55,13 +55,13 @@ def test_sampled_steps_fit_and_fill(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = []
-    composed = pld.composed_distribution
+    composed = composition.composed_distribution
 
     def counting(steps: Sequence[Step], neighbours: Neighbours) -> Any:
         calls.append(1)
         return composed(steps, neighbours)
 
-    monkeypatch.setattr(pld, "composed_distribution", counting)
+    monkeypatch.setattr(composition, "composed_distribution", counting)
     factor = scale_to_budget(
         steps, PrivacyTarget(budget, 1e-6, "replace-one", accountant)
     )

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from lexfed.errors import ClaimError
+from lexfed.privacy.claim.lines import ClaimProfile, scaled_releases
 from lexfed.privacy.claim.proof import check_claim, dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup

@@ -9,9 +9,9 @@ import pytest
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.claim.lines import ClaimProfile, scaled_releases
 from lexfed.privacy.claim.proof import check_claim, dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier

@@ -8,8 +8,13 @@ from dataclasses import replace
 import pytest
 
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.filters.envelope import Filter, PlanEnvelope, dominates, filter_name
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.filters import (
+    Filter,
+    PlanEnvelope,
+    PlanFilter,
+    dominates,
+    filter_name,
+)
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, steps_of
 from lexfed.terms import Neighbours

@@ -6,19 +6,16 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.dominating_gaussian import dominating_releases
-from lexfed.privacy.filters.envelope import PlanEnvelope, dominates
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.filters import PlanEnvelope, PlanFilter, dominates
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import Ledger, Limits, RunningTotal
 from lexfed.privacy.scopes import (
     CountedRelease,
     label_epsilon,
     record_epsilon,
     tier_epsilon,
 )
-from lexfed.privacy.selection import Repetitions, selection_cost
+from lexfed.privacy.selection import Repetitions, dominating_releases, selection_cost
 from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 

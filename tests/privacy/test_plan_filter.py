@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.privacy.claim.subgroups import scaled_releases
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.claim.lines import scaled_releases
+from lexfed.privacy.filters import PlanFilter
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, label_epsilon, record_epsilon
 from lexfed.privacy.scopes import tier_epsilon as price_of_tier

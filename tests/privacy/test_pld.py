@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.privacy.accountants import pld, rdp
+from lexfed.privacy.accountants import composition, rdp
 from lexfed.privacy.accountants.composition import delta
-from lexfed.privacy.accountants.noise_levels import round_down
-from lexfed.privacy.accountants.steps import Step, merged_steps
+from lexfed.privacy.accountants.gdp import Step, merged_steps
+from lexfed.privacy.accountants.rdp import round_down
 from lexfed.terms import Neighbours
 
 
@@ -19,14 +19,17 @@ from lexfed.terms import Neighbours
 @pytest.mark.parametrize("rate", [1e-8, 0.001, 0.1, 1.0])
 def test_widths_nest_and_grids_are_not_endless(multiplier: float, rate: float) -> None:
     step = Step(multiplier, rate)
-    width = pld.discretisation([step], "replace-one")
+    width = composition.discretisation([step], "replace-one")
     assert math.log2(width / 1e-4).is_integer()
-    assert pld._longest_loss(step, "replace-one") / width <= 2 * pld._POINTS
+    assert (
+        composition._longest_loss(step, "replace-one") / width
+        <= 2 * composition._POINTS
+    )
 
 
 def test_smaller_losses_get_finer_grids() -> None:
     def width(rate: float) -> float:
-        return pld.discretisation([Step(4.0, rate)], "add-remove")
+        return composition.discretisation([Step(4.0, rate)], "add-remove")
 
     assert width(0.5) >= width(0.02) > width(0.001)
 
@@ -52,12 +55,16 @@ def test_many_levels_cost_little_more(name: str, neighbours: Neighbours) -> None
     """Against every level by itself, on the same grid: never below, little above."""
     steps = SCHEDULES[name]
     exact: Any = None
-    width = pld.discretisation(steps, neighbours)
+    width = composition.discretisation(steps, neighbours)
     for step in steps:
-        one = pld._single(step.noise_multiplier, step.sampling_rate, width, neighbours)
+        one = composition._single(
+            step.noise_multiplier, step.sampling_rate, width, neighbours
+        )
         exact = one if exact is None else exact.compose(one)
     truth = exact.get_epsilon_for_delta(1e-6)
-    ours = pld.composed_distribution(steps, neighbours).get_epsilon_for_delta(1e-6)
+    ours = composition.composed_distribution(steps, neighbours).get_epsilon_for_delta(
+        1e-6
+    )
     assert truth <= ours <= MOST[name] * truth
 
 
@@ -101,7 +108,7 @@ def _bands(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
 
 def test_a_coarser_grid_is_never_below_a_finer_one() -> None:
     costs = [
-        pld._single(1.5, 0.1, width, "add-remove")
+        composition._single(1.5, 0.1, width, "add-remove")
         .self_compose(50)
         .get_epsilon_for_delta(1e-6)
         for width in (16e-4, 4e-4, 1e-4)

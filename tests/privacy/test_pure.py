@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountants.composition import delta, epsilon
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.accountants.rdp import ORDERS, curve
-from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import Ledger, Limits, RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Neighbours
 
 CASES = [

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier

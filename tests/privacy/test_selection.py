@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease

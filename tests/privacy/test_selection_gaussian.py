@@ -8,15 +8,17 @@ import pytest
 from scipy.stats import norm
 
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.dominating_gaussian import (
+from lexfed.privacy.accountants.gdp import Step
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.selection import (
     NEGLIGIBLE,
+    Distribution,
+    Repetitions,
     _most,
     dominating_mu,
     dominating_releases,
+    selected_curve,
 )
-from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.selection import Distribution, Repetitions, selected_curve
 from lexfed.tiers import Tier
 
 LAWS: tuple[Distribution, ...] = ("logarithmic", "geometric", "poisson")

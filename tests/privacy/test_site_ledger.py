@@ -8,8 +8,7 @@ import pytest
 
 from lexfed.errors import Refused, RunFolderError
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.privacy.run_ledger import FileLedger, Ledger, Limits, SiteLedger
 from lexfed.tiers import Tier
 
 RELEASE = Release("tower", (ReleaseGroup("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)

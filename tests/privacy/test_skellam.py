@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.privacy.noise import gaussian, skellam
+from lexfed.privacy.noise import gaussian, poisson
 from lexfed.randomness import SecureSource, SeededSource
 from support.privacy import skellam_exact
 
@@ -33,18 +33,18 @@ def chi_square(values: np.ndarray, variance: int) -> float:
 
 @pytest.mark.parametrize("half", [1, 12, 2000, 2**16])
 def test_values_have_the_skellam_law(half: int) -> None:
-    values = skellam.skellam(SeededSource(1), half, 400_000)
+    values = poisson.skellam(SeededSource(1), half, 400_000)
     assert values.dtype == np.int64
     assert chi_square(values, 2 * half) > REJECT
     # Negative control: three per cent more deviation is noticed.
-    more = skellam.skellam(SeededSource(1), max(half + 1, half * 106 // 100), 400_000)
+    more = poisson.skellam(SeededSource(1), max(half + 1, half * 106 // 100), 400_000)
     assert chi_square(more, 2 * half) < REJECT
 
 
 @pytest.mark.parametrize("half", [2**30, 2**60])
 def test_moments_at_large_variances(half: int) -> None:
     count = 400_000
-    values = skellam.skellam(SeededSource(2), half, count) / math.sqrt(2 * half)
+    values = poisson.skellam(SeededSource(2), half, count) / math.sqrt(2 * half)
     # Standard errors 1/sqrt(n), sqrt(2/n), sqrt(96/n); 6.11 of them are 1e-9.
     assert abs(values.mean()) < 6.11 / math.sqrt(count)
     assert abs(values.var() - 1) < 6.11 * math.sqrt(2 / count)
@@ -56,11 +56,11 @@ def test_moments_at_large_variances(half: int) -> None:
 @pytest.mark.parametrize(("half", "sites"), [(1, 5), (30, 8), (2**16, 3)])
 def test_shares_add_up_to_a_skellam_variable(half: int, sites: int) -> None:
     source = SeededSource(3)
-    total = sum(skellam.skellam(source, half, 200_000) for _ in range(sites))
+    total = sum(poisson.skellam(source, half, 200_000) for _ in range(sites))
     assert chi_square(np.asarray(total), 2 * half * sites) > REJECT
     # Negative control: a site that leaves out its share is noticed.
     source = SeededSource(3)
-    less = sum(skellam.skellam(source, half, 200_000) for _ in range(sites - 1))
+    less = sum(poisson.skellam(source, half, 200_000) for _ in range(sites - 1))
     assert chi_square(np.asarray(less), 2 * half * sites) < REJECT
 
 
@@ -75,7 +75,7 @@ def test_closure_exactly() -> None:
 
 def test_values_within_a_call_are_independent() -> None:
     for half in (500, 2**20):
-        values = skellam.skellam(SeededSource(4), half, 200_000) / math.sqrt(2 * half)
+        values = poisson.skellam(SeededSource(4), half, 200_000) / math.sqrt(2 * half)
         for lag in (1, 100_000):
             product = values[:-lag] * values[lag:]
             error = 6.11 / math.sqrt(len(product))  # 1e-9 for products of unit variance
@@ -83,15 +83,15 @@ def test_values_within_a_call_are_independent() -> None:
 
 
 def test_seeds_repeat_and_secure_draws_do_not() -> None:
-    seeded = [skellam.skellam(SeededSource(7), 10**6, 101) for _ in range(2)]
+    seeded = [poisson.skellam(SeededSource(7), 10**6, 101) for _ in range(2)]
     assert np.array_equal(seeded[0], seeded[1])
-    secure = [skellam.skellam(SecureSource(), 10**6, 101) for _ in range(2)]
+    secure = [poisson.skellam(SecureSource(), 10**6, 101) for _ in range(2)]
     assert not np.array_equal(secure[0], secure[1])
-    assert len(skellam.skellam(SeededSource(1), 1, 0)) == 0
+    assert len(poisson.skellam(SeededSource(1), 1, 0)) == 0
     for half, count in [(0, 1), (2**61, 1), (1, -1)]:
         with pytest.raises(ValueError, match="expected"):
-            skellam.skellam(SeededSource(1), half, count)
+            poisson.skellam(SeededSource(1), half, count)
 
 
 def test_the_distance_of_a_share_is_four_of_a_gaussian_value() -> None:
-    assert skellam.TOTAL_VARIATION == 2.0**-88 == 4 * gaussian.TOTAL_VARIATION
+    assert poisson.SKELLAM_VARIATION == 2.0**-88 == 4 * gaussian.TOTAL_VARIATION

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.accountants.noise_levels import round_down
-from lexfed.privacy.accountants.steps import (
+from lexfed.privacy.accountants.gdp import (
     Step,
     gaussian_mu,
     merged_steps,
     sensitivity,
 )
-from lexfed.privacy.rounding import down, up
+from lexfed.privacy.accountants.rdp import round_down
+from lexfed.privacy.scopes import down, up
 
 STEPS = st.lists(
     st.builds(Step, st.floats(0.3, 30), st.floats(0.001, 1), st.integers(0, 5)),

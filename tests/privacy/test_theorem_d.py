@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.privacy.accountants import composition, gdp
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.accountants.rdp import ORDERS, curve
-from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.noise.shares import NoiseCohort, half_variance
 from lexfed.terms import Neighbours
 from support.privacy import skellam_exact

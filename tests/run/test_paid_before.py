@@ -7,8 +7,7 @@ import pytest
 
 from lexfed.config import load
 from lexfed.errors import ConfigError
-from lexfed.privacy.rounding import up
-from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon, up
 from lexfed.run import load_population, price
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.purchases.importance_purchase import priced_importance

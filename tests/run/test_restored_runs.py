@@ -21,7 +21,7 @@ from lexfed.config import load
 from lexfed.errors import AuditError, LedgerError, Refused
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import LedgerPlace, Purse, SitePurse
-from lexfed.privacy.site_ledger import FileLedger
+from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run import resume
 from lexfed.run import train as train_rounds
 from lexfed.run.api import priced_file, train

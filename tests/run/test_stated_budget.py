@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import loads
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.run import seeded_population
 from lexfed.run.pricing.policy_terms import StatedBudget, stated_budget
 from lexfed.tiers import Tier

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.run.deployed.site.consent import cost_in_words, give_consent, take_consent
 from lexfed.run.deployed.site.door import LOG
 from lexfed.run.deployed.terms.bundle import Bundle

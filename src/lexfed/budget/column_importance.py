@@ -29,10 +29,10 @@ from lexfed.arrays import Floats
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding import Encoding
 from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.rounding import down
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.scopes import (
     CountedRelease,
+    down,
     release_per_person,
     require_renyi,
     steps_of,

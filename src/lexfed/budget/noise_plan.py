@@ -22,11 +22,10 @@ from lexfed.privacy.accountants.calibration import (
     mu_from,
     scale_to_budget,
 )
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.gaussian import delta_sampler
-from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.terms import Accountant, Neighbours
+from lexfed.privacy.releases import MOST_SAMPLES, Release, ReleaseGroup
+from lexfed.terms import Accountant, Guarantee, Neighbours
 from lexfed.tiers import Tier
 
 

@@ -15,7 +15,7 @@ from lexfed.privacy.accountants.calibration import (
     scale_to_budget,
     scaled_steps,
 )
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Accountant, Neighbours
 
 

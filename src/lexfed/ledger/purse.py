@@ -38,9 +38,8 @@ from lexfed.durable import read_lines, write_atomically
 from lexfed.errors import LexfedError, Refused, RunFolderError
 from lexfed.ledger.charging import LastingLedger, PaidRounds
 from lexfed.privacy.releases import Release
-from lexfed.privacy.run_ledger import BudgetExcess
+from lexfed.privacy.run_ledger import BudgetExcess, SiteLedger
 from lexfed.privacy.scopes import CountedRelease, release_per_person
-from lexfed.privacy.site_ledger import SiteLedger
 from lexfed.terms import Neighbours, Unit
 
 RESERVED_FOR = 30 * 86_400

@@ -7,10 +7,10 @@ a tier).
 
     accountants/    epsilon and delta of steps, and noise for a budget
     noise/          integer noise, and the grid it lives on
-    filters/        what holds a run to its plan
     claim/          what is published about a model
-    run_ledger, site_ledger, running_total     the spending of one run
-    selection, dominating_gaussian, pure_epsilon     prices of other mechanisms
+    filters         what holds a run to its plan (Theorem F)
+    run_ledger      the spending of one run
+    selection, pure_epsilon     prices of other mechanisms
 
 Nothing here knows laws, torch or messages. A theorem stands in the docstring of
 the module that relies on it: change code and proof together. The JSON of a

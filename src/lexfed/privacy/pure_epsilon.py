@@ -25,7 +25,7 @@ adaptive composition, filters, noise of other releases beside it.
 **Relations.** epsilon is that of one person more or less. Ledgers charge twice the mu
 for a replacement and m times for a person at m sites: that is right, since such data
 are 2 (or 2m, or m) steps apart, and k steps of mu-GDP are k mu-GDP [DRS22, Thm. 2.14].
-Whoever is only protected against replacement by epsilon must not charge it here.
+A mechanism whose epsilon holds against replacement alone must not be charged by this.
 
 The event is **not the noise that is drawn**: its groups say so in their name.
 """
@@ -47,13 +47,10 @@ _SAFETY = 1e-12
 
 
 def gaussian_of(epsilon: float) -> float:
-    """Return the mu of Theorem P.
+    """Return the mu of Theorem P, for epsilon in (0, 500].
 
     Guarantees:
         Never below the exact value, and above it by less than 1e-11 of it.
-
-    Raises:
-        ValueError: if epsilon is not in (0, 500].
     """
     checks.positive(epsilon=epsilon)
     checks.in_range(0.0, LARGEST_EPSILON, epsilon=epsilon)
@@ -75,14 +72,12 @@ def pure_release(
         name: of the event; the same whenever it is repeated.
         epsilon: pure, of one person more or less.
         reads: the most sensitive tier it may depend on; None = none.
-        samples: values drawn that are within 2^-90 of their law, not exactly of it.
+        samples: number of values drawn that are within 2^-90 of their law, not exactly
+            of it.
 
     Guarantees:
         Its Gaussian is post-processed to the mechanism, for every relation.
         Its group says that it is no noise that was drawn.
-
-    Raises:
-        ValueError: if a number is out of range.
     """
     group = ReleaseGroup(
         f"as dear as pure ε = {epsilon:.6g}", gaussian_of(epsilon), 1.0

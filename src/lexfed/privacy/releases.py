@@ -16,12 +16,12 @@ sensitivity R.  It needs one batch for all groups, and sums that are divided by 
 constants only.
 
 **Noise in shares** (`noise = "skellam"`). The sites add the noise, and only its sum is
-Skellam with at least the variance of `distributed.half_variance`. By Theorem D there it
-has at every integer order at most the Rényi divergence of N(0, sigma_g^2 I), so the
+Skellam with at least the variance of `noise.shares.half_variance`. By Theorem D there
+it has at every integer order at most the Rényi divergence of N(0, sigma_g^2 I), so the
 release is charged as the Gaussian one, in Rényi accounting only. Nothing of the kind
 is known for sampled sums, nor for exact Gaussian accounting.
 
-`reads` is the whole of tier accounting (see `attributes`): the most sensitive tier
+`reads` is the whole of tier accounting (see `scopes`): the most sensitive tier
 whose column values the release may depend on, or None for the label only.
 
 Stored events carry a schema version; what this version does not know, it refuses.
@@ -33,7 +33,7 @@ True
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from lexfed import checks
@@ -47,6 +47,10 @@ CLIP_BIT = "clip bit"
 
 NoiseKind = Literal["gaussian", "skellam"]
 """Law of the noise on the sum: rounded Gaussian, or Skellam in shares of the sites."""
+
+MOST_SAMPLES = 1000
+"""Under a filter a run may draw so many times the planned noise values, in more rounds;
+the `delta_sampler` of its claim pays for all of them."""
 
 _T = TypeVar("_T")
 _GROUP_FIELDS = {"name", "clip", "sigma"}
@@ -82,7 +86,7 @@ class Release:
         groups: blocks that leave together, computed from one batch.
         sampling_rate: probability that a unit's Poisson coin lets it in; 1 = all.
         reads: the most sensitive tier it may depend on; None = the label only.
-        samples: noise values that are drawn for it; of shares four times as many,
+        samples: number of noise values drawn for it; for shares four times as many,
             since a share is within 2^-88 of its law, and a Gaussian value 2^-90.
         noise: the law of the noise; `skellam` is never sampled.
     """
@@ -110,6 +114,11 @@ class Release:
         """The multiplier of the one Gaussian that all groups together are."""
         # hypot instead of a sum of squares: no overflow for extreme ratios.
         return 1.0 / math.hypot(*(group.clip / group.sigma for group in self.groups))
+
+    def scaled(self, factor: float) -> "Release":
+        """Return the release with every clip times a factor, and the same noise."""
+        groups = (ReleaseGroup(g.name, factor * g.clip, g.sigma) for g in self.groups)
+        return replace(self, groups=tuple(groups))
 
     def to_json(self) -> dict[str, Any]:
         """Return the stored form; floats as JSON numbers, which keep every bit.
@@ -167,10 +176,10 @@ def _group(row: Any) -> ReleaseGroup:
     )
 
 
-def _same_fields(what: str, expected: set[str], row: Mapping[str, Any]) -> None:
+def _same_fields(noun: str, expected: set[str], row: Mapping[str, Any]) -> None:
     odd = sorted(expected.symmetric_difference(row))
     if odd:
-        raise ValueError(f"{what}: unknown or missing field `{odd[0]}`")
+        raise ValueError(f"{noun}: unknown or missing field `{odd[0]}`")
 
 
 def _typed(name: str, value: Any, kind: type[_T]) -> _T:
@@ -182,8 +191,5 @@ def _typed(name: str, value: Any, kind: type[_T]) -> _T:
 
 def _number(name: str, value: Any) -> float:
     # JSON has one kind of number: 1 and 1.0 are the same.
-    return float(
-        _typed(name, value, int)
-        if isinstance(value, int)
-        else _typed(name, value, float)
-    )
+    kind = int if isinstance(value, int) else float
+    return float(_typed(name, value, kind))

@@ -1,35 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger: what may still be released, and what was.
+"""The ledger of one run: what may still be released, what was, and its running total.
 
-A ledger holds budgets (the record's, and a cap per tier), a plan that keeps them, and
+A `Ledger` holds budgets (the record's, and a cap per tier), a plan that keeps them, and
 the filter that holds releases to the plan. It is asked before a round (`would_exceed`),
 charged before anything leaves (`charge`), and rebuilt from the events it stored. The
 guarantee is the price of the plan; `spent` is the composition of what was charged so
-far, called the ledger value, and is for people to watch.
+far, called the ledger value, and is for people to watch. The plan is priced once, when
+the ledger is opened. A round then costs a comparison with the planned ones (F0,
+`planned`), or a sum for every scope (F1 or F2, `filtered`).
 
-The plan is priced once, when the ledger is opened. A round then costs a comparison with
-the planned ones (F0, `planned`), or a sum for every scope (F1 or F2, `filtered`).
+A site has a `SiteLedger` of its own, because it does not trust the coordinator to
+count. `FileLedger` is the one that survives a crash: a release that left the site was
+always paid for, and a charge whose release never happened stays charged.
+
+A log states after each round what all rounds so far compose to (`RunningTotal`), and a
+verifier computes the same again, so this must cost microseconds: without sampling by
+exact Gaussian accounting, else, and for noise in shares, by Rényi divergences, which
+simply add. Under sampling the second is looser than the claim's accountant and never
+lower; the numbers carry the name of the accountant they come from. Rounds are held to a
+plan by a filter, so whatever ran so far is covered by the price of the whole plan: that
+is a ceiling. It is also the only guarantee where noise adapts; the numbers of single
+rounds are for people to watch.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
 
 from lexfed import checks
-from lexfed.errors import Refused
-from lexfed.privacy.filters.envelope import Filter, PlanEnvelope
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.arrays import Floats
+from lexfed.durable import JsonLines
+from lexfed.errors import Refused, RunFolderError
+from lexfed.privacy.accountants import gdp, rdp
+from lexfed.privacy.accountants.gdp import Step, sensitivity
+from lexfed.privacy.filters import Filter, PlanEnvelope, PlanFilter
 from lexfed.privacy.releases import Release
-from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import (
     CountedRelease,
     record_epsilon,
     release_per_person,
+    releases_per_person,
     tier_epsilon,
+    up,
 )
-from lexfed.terms import Accountant, Neighbours
+from lexfed.terms import Accountant, CostMeasure, Neighbours
 from lexfed.tiers import Tier
+
+_LEVELS = 512
+"""Levels per octave to which running totals round multipliers of sampled releases."""
+
+_ORDERS = np.array(rdp.ORDERS, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -133,10 +159,9 @@ class Ledger:
             Refused: if the plan as a whole exceeds a budget.
             ClaimError: for noise in shares by another accountant than `rdp`.
         """
-        envelope = PlanEnvelope(_paid(plan, sites_per_person), limits.neighbours)
-        ledger = cls(limits, envelope, accountant, sites_per_person, tuple(plan))
-        ledger._require_affordable()
-        return ledger
+        paid = releases_per_person(plan, sites_per_person)
+        envelope = PlanEnvelope(paid, limits.neighbours)
+        return cls._affordable(limits, envelope, accountant, sites_per_person, plan)
 
     @classmethod
     def filtered(
@@ -149,27 +174,32 @@ class Ledger:
     ) -> "Ledger":
         """Open a ledger that admits what costs no more in sum than the plan (F1, F2).
 
-        Args:
-            limits: the budgets.
-            plan: releases and their counts.
-            accountant: `rdp` where releases are sampled (F1), else any (F2).
-            sites_per_person: sites at which one person may be.
-            scales: of classes of units that are guaranteed more than the record.
+        The accountant is `rdp` where releases are sampled (F1), else any (F2). Each of
+        `scales` belongs to a class of units that is guaranteed more than the record.
 
         Raises:
             Refused: if the plan as a whole exceeds a budget, or is sampled and priced
                 by another accountant than `rdp`.
             ClaimError: for noise in shares by another accountant than `rdp`.
         """
-        sums = PlanFilter.of(
-            _paid(plan, sites_per_person),
-            limits.delta,
-            limits.neighbours,
-            accountant,
-            scales,
-        )
-        ledger = cls(limits, sums, accountant, sites_per_person, tuple(plan))
-        ledger._require_affordable()
+        paid = releases_per_person(plan, sites_per_person)
+        delta, relation = limits.delta, limits.neighbours
+        sums = PlanFilter.of(paid, delta, relation, accountant, scales)
+        return cls._affordable(limits, sums, accountant, sites_per_person, plan)
+
+    @classmethod
+    def _affordable(
+        cls,
+        limits: Limits,
+        opening: Filter,
+        accountant: Accountant,
+        sites_per_person: int,
+        plan: Sequence[CountedRelease],
+    ) -> "Ledger":
+        ledger = cls(limits, opening, accountant, sites_per_person, tuple(plan))
+        excess = ledger._excess(ledger.plan)
+        if excess.would_reach > excess.of:
+            raise Refused(f"the plan is refused: {excess}")
         return ledger
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
@@ -220,12 +250,9 @@ class Ledger:
             Refused: if the events do not fit: then they are not this ledger's.
         """
         ledger = Ledger(
-            self.limits,
-            self._opening,
-            self.accountant,
-            self.sites_per_person,
+            self.limits, self._opening, self.accountant, self.sites_per_person,
             self.plan,
-        )
+        )  # fmt: skip
         for row in rows:
             ledger.charge(Release.from_json(row))
         return ledger
@@ -233,20 +260,15 @@ class Ledger:
     def _after(self, release: Release) -> Filter | None:
         return self._filter.after(release_per_person(release, self.sites_per_person))
 
-    def _require_affordable(self) -> None:
-        excess = self._excess(self.plan)
-        if excess.would_reach > excess.of:
-            raise Refused(f"the plan is refused: {excess}")
-
     def _excess(self, counted: Sequence[CountedRelease]) -> BudgetExcess:
         """Return the budget that the releases exceed the most, relatively."""
-        found = [
+        reached = [
             BudgetExcess(
                 "record" if tier is None else tier.label, self._price(counted, tier), of
             )
             for tier, of in self.limits.scopes()
         ]
-        return max(found, key=lambda excess: excess.would_reach / excess.of)
+        return max(reached, key=lambda excess: excess.would_reach / excess.of)
 
     def _price(self, counted: Sequence[CountedRelease], tier: Tier | None) -> float:
         delta, sites = self.limits.delta, self.sites_per_person
@@ -256,9 +278,187 @@ class Ledger:
         return tier_epsilon(counted, tier, delta, self.accountant, sites)
 
 
-def _paid(
-    plan: Sequence[CountedRelease], sites_per_person: int
-) -> tuple[CountedRelease, ...]:
-    return tuple(
-        (release_per_person(release, sites_per_person), n) for release, n in plan
-    )
+class SiteLedger(Protocol):
+    """A ledger: it tells if a release is affordable, and remembers it."""
+
+    def would_exceed(self, release: Release) -> BudgetExcess | None:
+        """Return the budget that the release would break, without changing anything."""
+        ...
+
+    def charge(self, release: Release) -> None:
+        """Charge a release before it happens, or raise `Refused`."""
+        ...
+
+    def events(self) -> tuple[Release, ...]:
+        """Return the charged releases, oldest first."""
+        ...
+
+
+class FileLedger:
+    """A ledger whose events are lines of a file.
+
+    Guarantees:
+        A charge is on disk before `charge` returns.
+        A refused release is not written.
+        Opened again, it holds the same events; a last line without its newline was
+        never acknowledged and is dropped.
+        An earlier line that does not parse is an error, not a gap.
+    """
+
+    def __init__(self, path: Path, rules: Ledger) -> None:
+        """Open or create the file; `rules` gives the budgets, but no events.
+
+        Raises:
+            RunFolderError: if a line is damaged or does not fit the budgets.
+        """
+        self._lines = JsonLines(path)
+        self._ledger = rules.rebuild(())
+        for number, row in enumerate(self._lines.rows, start=1):
+            try:
+                self._ledger.charge(Release.from_json(row))
+            except (ValueError, Refused) as error:
+                self._lines.close()
+                raise RunFolderError(
+                    f"{path}:{number}: not an event of this ledger: {error}",
+                    "start another run: a ledger cannot be continued with a gap, and "
+                    "an older copy does not know what was paid since",
+                ) from error
+
+    def would_exceed(self, release: Release) -> BudgetExcess | None:
+        """Return the budget that the release would break, without changing anything."""
+        return self._ledger.would_exceed(release)
+
+    def charge(self, release: Release) -> None:
+        """Charge a release before it happens; on return the charge is on disk.
+
+        Raises:
+            Refused: if a budget would be exceeded; nothing was written then.
+            RunFolderError: if it cannot be written; it is not charged then.
+        """
+        excess = self.would_exceed(release)
+        if excess is not None:
+            raise Refused(f"release `{release.name}` refused: {excess}")
+        self._lines.append(release.to_json())
+        self._ledger.charge(release)
+
+    def events(self) -> tuple[Release, ...]:
+        """Return the charged releases, oldest first."""
+        return self._ledger.events()
+
+    def close(self) -> None:
+        """Close the file; everything charged is already on disk."""
+        self._lines.close()
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Releases of one scope: unsampled ones by sum of squares, others by divergence.
+
+    Attributes:
+        neighbours: relation of the scope.
+        square: sum of squares of the unsampled ones.
+        sampled: divergences of the sampled ones; None where there are none.
+        shares: True if any has noise in shares: then squares are divergences too.
+    """
+
+    neighbours: Neighbours
+    square: float = 0.0
+    sampled: Floats | None = None
+    shares: bool = False
+
+    def after(self, release: Release) -> "_Sum":
+        if release.sampling_rate == 1.0:
+            return replace(
+                self,
+                square=self.square + release.noise_multiplier**-2,
+                shares=self.shares or release.noise == "skellam",
+            )
+        level = _rounded_down(release.noise_multiplier)
+        more = _divergences(level, release.sampling_rate, self.neighbours)
+        total = more if self.sampled is None else more + self.sampled
+        return replace(self, sampled=total)
+
+    def epsilon(self, delta: float) -> float:
+        scale = sensitivity(self.neighbours)
+        if not self.renyi:
+            mu = scale * math.sqrt(self.square)
+            return up(gdp.epsilon_from(mu, delta)) if mu > 0.0 else 0.0
+        exact = _ORDERS * self.square * scale**2 / 2.0
+        both = exact if self.sampled is None else self.sampled + exact
+        return up(rdp.epsilon_from(both, delta))
+
+    @property
+    def renyi(self) -> bool:
+        """True if only Rényi accounting has a price for it."""
+        return self.sampled is not None or self.shares
+
+
+@dataclass(frozen=True)
+class RunningTotal:
+    """The composition of the releases so far, for the record and for every tier.
+
+    Attributes:
+        delta: of every number.
+        neighbours: relation of the record's number; a tier's is replace-one.
+        sites_per_person: number of sites at which one person may be.
+        ceilings: proven price of the whole plan, for the record (None) and for
+            tiers; empty without a plan.
+
+    Guarantees:
+        Never below the exact value; exact for Gaussians without sampling, but for
+        rounding up.
+        Never above the price of the plan.
+        Never decreases.
+        A tier counts the releases that may depend on it, under replace-one.
+    """
+
+    delta: float
+    neighbours: Neighbours
+    sites_per_person: int = 1
+    ceilings: Mapping[Tier | None, float] = field(default_factory=dict)
+    _record: _Sum | None = None
+    _tiers: Mapping[Tier, _Sum] = field(default_factory=dict)
+
+    def after(self, release: Release) -> "RunningTotal":
+        """Return the total with one more release."""
+        paid = release_per_person(release, self.sites_per_person)
+        record = (self._record or _Sum(self.neighbours)).after(paid)
+        tiers = dict(self._tiers)
+        for tier in Tier:
+            if release.reads is not None and tier <= release.reads:
+                before = tiers.get(tier, _Sum("replace-one"))
+                tiers[tier] = before.after(paid)
+        return replace(self, _record=record, _tiers=tiers)
+
+    def alone(self, release: Release) -> float:
+        """Return the record's epsilon of one release by itself, rounded up."""
+        return replace(self, _record=None, _tiers={}).after(release).record
+
+    @property
+    def record(self) -> float:
+        """The record's epsilon so far, rounded up."""
+        return 0.0 if self._record is None else self._price(None, self._record)
+
+    @property
+    def tiers(self) -> dict[Tier, float]:
+        """Attribute epsilon of each tier that a release may depend on, rounded up."""
+        totals = sorted(self._tiers.items())
+        return {tier: self._price(tier, total) for tier, total in totals}
+
+    def _price(self, scope: Tier | None, total: _Sum) -> float:
+        return min(total.epsilon(self.delta), self.ceilings.get(scope, math.inf))
+
+    @property
+    def accountant(self) -> CostMeasure:
+        """The accountant that computed the record's number."""
+        return "rdp" if self._record is not None and self._record.renyi else "gdp"
+
+
+def _rounded_down(multiplier: float) -> float:
+    """Return a level at or below the multiplier: less noise costs more."""
+    return math.exp2(math.floor(math.log2(multiplier) * _LEVELS) / _LEVELS)
+
+
+@lru_cache(maxsize=4096)
+def _divergences(multiplier: float, rate: float, neighbours: Neighbours) -> Floats:
+    return rdp.curve([Step(multiplier, rate)], neighbours)

@@ -35,33 +35,43 @@ Mechanisms without towers release sums that read the top tier, so by (2) their c
 for every tier is the record's under replace-one: no special case.
 
 **Noise in shares.** The theorem uses the noise of a release only through its divergence
-for a given move of the sum. By Theorem D (`distributed`) that of Skellam noise in
+for a given move of the sum. By Theorem D (`noise.shares`) that of Skellam noise in
 shares is at most the Gaussian's at every integer order, so 1 to 4 hold for it in Rényi
 accounting, and are not proven in any other: `require_renyi`.
 
 A tier's claim says nothing about columns of lower tiers that correlate with it.
+
+**Rounding against us** (`up`, `down`). A stated number is never smaller than the
+computed one, so it is rounded up; a budget that was computed is rounded down first:
+with as many digits as a stated number, that one cannot come out above it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from lexfed import checks
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.accountants.gdp import Step
+from lexfed.privacy.releases import Release
 from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 CountedRelease = tuple[Release, int]
 """A release and how many rounds of it."""
 
+DIGITS = 8
+"""Significant digits of a stated epsilon: at most 1e-7 above the computed one."""
+
+TOLERANCE = 1e-9
+"""Between the floats of two machines."""
+
 
 def release_per_person(release: Release, sites_per_person: int) -> Release:
-    """Return the release as a person pays for it who may be at several sites.
+    """Return the release as a person who may be at several sites pays for it.
 
     Raises:
-        ClaimError: for a person at several sites under sampling.
+        ClaimError: if units are sampled and a person may be at several sites.
     """
     if sites_per_person == 1:
         return release
@@ -72,11 +82,14 @@ def release_per_person(release: Release, sites_per_person: int) -> Release:
             f"{sites_per_person} sites: there is no proof for that",
             "use `sampling_rate = 1`, or keep every person at one site",
         )
-    groups = tuple(
-        ReleaseGroup(group.name, sites_per_person * group.clip, group.sigma)
-        for group in release.groups
-    )
-    return replace(release, groups=groups)
+    return release.scaled(sites_per_person)
+
+
+def releases_per_person(
+    releases: Iterable[CountedRelease], sites_per_person: int
+) -> tuple[CountedRelease, ...]:
+    """Return releases as a person who may be at several sites pays for them."""
+    return tuple((release_per_person(r, sites_per_person), n) for r, n in releases)
 
 
 def require_renyi(releases: Iterable[CountedRelease], accountant: Accountant) -> None:
@@ -129,9 +142,7 @@ def record_epsilon(
             shares by another accountant than `rdp`.
     """
     require_renyi(releases, accountant)
-    paid = [
-        (release_per_person(release, sites_per_person), n) for release, n in releases
-    ]
+    paid = releases_per_person(releases, sites_per_person)
     return epsilon(steps_of(paid), delta, neighbours, accountant)
 
 
@@ -161,3 +172,26 @@ def label_epsilon(
 ) -> float:
     """Return the epsilon of the label, by Theorem C.3."""
     return record_epsilon(releases, delta, "replace-one", accountant, sites_per_person)
+
+
+def up(value: float, digits: int = DIGITS) -> float:
+    """Return the smallest number with so many digits that is not below the value.
+
+    >>> up(1.23456789012, digits=4), up(2.0)
+    (1.235, 2.0)
+    """
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    # The float of a decimal may be half an ulp below it, which is still above the
+    # value unless both are the same float.
+    return max(value, float(context.create_decimal_from_float(value)))
+
+
+def down(value: float, digits: int = DIGITS) -> float:
+    """Return the largest number with so many digits that is not above the value.
+
+    >>> down(1.23456789012, digits=4)
+    1.234
+    """
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    # By its shortest decimal: what a person wrote in few digits stays what it is.
+    return min(value, float(context.create_decimal(repr(value))))

@@ -25,6 +25,20 @@ their order, which is a draw of its own and independent of the data.
 
 The sum of sampler errors is paid for E[K] runs: by coupling, A is within E[K] times the
 total variation of one run. The law of K is drawn to 2^-190, far below that.
+
+**A Gaussian that dominates** (`dominating_releases`). Ledgers that outlive a run add
+squares of Gaussian privacy. The best of a random number of runs is no Gaussian, but one
+dominates it: one whose delta at every epsilon >= 0 is at least as large [ZDW22]. Of the
+best of K runs, each mu-GDP, we know
+
+    delta(e) <= min over orders a of the Rényi conversion of D_a
+    delta(e) <= E_K[delta of (sqrt(K) mu)-GDP at e]                (K revealed)
+
+The first is good for large e and trivial for small, the second the other way round.
+The smallest mu* is sought whose Gaussian lies above their minimum. Both sides fall
+with e, so between two points of a grid the left value on one side and the right value
+on the other decide. A Gaussian of sqrt(k) mu, where P[K > k] is negligible, dominates
+in any case: that is where the search starts. What is left out of delta is `NEGLIGIBLE`.
 """
 
 import math
@@ -35,22 +49,26 @@ from typing import Literal
 
 import mpmath
 import numpy as np
+from scipy.special import log_ndtr, ndtr
 
 from lexfed import checks
 from lexfed.arrays import Floats
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.rdp import ORDERS
+from lexfed.privacy.accountants.gdp import sensitivity
+from lexfed.privacy.accountants.rdp import ORDERS, delta_from
 from lexfed.privacy.noise.gaussian import epsilon_with_sampler
-from lexfed.privacy.rounding import up
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import (
     CountedRelease,
-    release_per_person,
+    releases_per_person,
+    require_renyi,
     steps_of,
     tier_releases,
+    up,
 )
 from lexfed.randomness import RandomSource
 from lexfed.terms import Neighbours
-from lexfed.tiers import Tier
+from lexfed.tiers import MODEL_TIERS, Tier
 
 Distribution = Literal["logarithmic", "geometric", "poisson"]
 
@@ -58,7 +76,23 @@ MOST_RUNS = 1000.0
 """Largest mean number of repetitions."""
 
 _DIGITS = 80  # decimal; 192 random bits are 58
+
 _FLOATS = 1e-12
+
+NEGLIGIBLE = 1e-30
+"""Delta that the Gaussian need not dominate; far below every delta there is."""
+
+_REACH = 400.0  # the grid ends at so many mu, where deltas are 0 in floats
+
+_POINTS = 300
+
+_TAIL = 1e-9  # chance of larger K, taken as delta 1
+
+_BUCKETS = 200
+
+_MARGIN = 1e-6  # above the rounding of floats
+
+_HALVINGS = 30
 
 
 @dataclass(frozen=True)
@@ -188,7 +222,7 @@ def selection_cost(
         delta: of the whole.
         neighbours: relation of the record's guarantee.
         tiers: of the attributes that are priced.
-        sites_per_person: sites at which one person may be.
+        sites_per_person: number of sites at which one person may be.
 
     Guarantees:
         Rounded up; every line pays for the sampler at its own epsilon, and is infinite
@@ -201,14 +235,8 @@ def selection_cost(
     drawn = math.ceil(samples * repetitions.mean)
 
     def cost(kept: Sequence[Sequence[CountedRelease]], relation: Neighbours) -> float:
-        curves = [
-            rdp.curve(
-                steps_of((release_per_person(r, sites_per_person), n) for r, n in one),
-                relation,
-            )
-            for one in kept
-        ]
-        worst = np.max(np.array(curves), axis=0)
+        paid = [releases_per_person(one, sites_per_person) for one in kept]
+        worst = np.max([rdp.curve(steps_of(one), relation) for one in paid], axis=0)
         if not np.any(worst):
             return 0.0
         best = selected_curve(worst, repetitions)
@@ -224,3 +252,132 @@ def selection_cost(
         delta=delta,
         neighbours=neighbours,
     )
+
+
+def dominating_releases(
+    settings: Sequence[Sequence[CountedRelease]],
+    repetitions: Repetitions,
+    sites_per_person: int = 1,
+) -> tuple[Release, ...]:
+    """Return releases that cost every scope at least what a search costs it.
+
+    There is one for each tier that a search reads and one for the label, none of them
+    sampled. Their squares add up, from the most sensitive tier down, to what each scope
+    pays. `settings` are the releases of one run under each setting; that a person may
+    be at several sites is already paid for.
+
+    Raises:
+        ClaimError: for noise in shares: no Gaussian is known to dominate it.
+    """
+    for one in settings:
+        require_renyi(one, "gdp")
+    paid = [releases_per_person(one, sites_per_person) for one in settings]
+
+    def square(
+        kept: Sequence[Sequence[CountedRelease]], neighbours: Neighbours
+    ) -> float:
+        reach = sensitivity(neighbours)
+        steps = [steps_of(one) for one in kept]
+        squares = (
+            math.fsum(s.count / s.noise_multiplier**2 for s in one) for one in steps
+        )
+        mu = reach * math.sqrt(max(squares))
+        curve = np.max([rdp.curve(one, neighbours) for one in steps], axis=0)
+        least = dominating_mu(mu, selected_curve(curve, repetitions), repetitions)
+        return (least / reach) ** 2
+
+    releases: list[Release] = []
+    so_far = 0.0
+    scopes: list[tuple[Tier | None, float]] = [
+        (tier, square([tier_releases(one, tier) for one in paid], "replace-one"))
+        for tier in reversed(MODEL_TIERS)
+    ]
+    whole = max(square(paid, "add-remove"), square(paid, "replace-one"))
+    for reads, needed in (*scopes, (None, whole)):
+        missing = needed - so_far
+        if missing > 0.0:
+            sigma = 1.0 / math.sqrt(missing * (1.0 + _MARGIN))
+            group = ReleaseGroup("search", 1.0, sigma)
+            releases.append(Release("search", (group,), 1.0, reads, 0))
+            so_far = needed
+    return tuple(releases)
+
+
+def dominating_mu(mu: float, curve: Floats, repetitions: Repetitions) -> float:
+    """Return the mu* of a Gaussian that dominates the best of a number of runs.
+
+    Args:
+        mu: of one run; sampled releases counted as if nobody were left out.
+        curve: divergence of the best at `ORDERS`, from `selected_curve`.
+        repetitions: the law of their number.
+
+    Guarantees:
+        At every epsilon >= 0 the Gaussian's delta is at least that of the best run,
+        less `NEGLIGIBLE`.
+        0 for runs that say nothing.
+    """
+    if mu == 0.0:
+        return 0.0
+    near = np.linspace(0.0, _REACH / 20.0, _POINTS)
+    far = np.geomspace(_REACH / 20.0, _REACH, _POINTS)[1:]
+    points = mu * np.concatenate([near, far])
+    known = np.array([delta_from(curve, float(point)) for point in points])
+    known = np.minimum(known, _revealed(mu, repetitions, points))
+    # Below the last point the bound at the left must lie under the curve at the right;
+    # beyond it, all that is left is the bound at the last point.
+    low, high = mu, mu * math.sqrt(_most(repetitions, NEGLIGIBLE))
+    if known[-1] > NEGLIGIBLE:
+        return high
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        above = _delta(np.array([middle]), points[1:])[0] * (1.0 - _MARGIN)
+        if np.all(known[:-1] <= above + NEGLIGIBLE):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _revealed(mu: float, repetitions: Repetitions, points: Floats) -> Floats:
+    """Return the deltas if the number of runs were known, rounded up."""
+    numbers, chances = _law(repetitions)
+    # Few buckets, each with the largest number in it: more runs tell more.
+    edges = np.unique(np.geomspace(1, numbers[-1], _BUCKETS).round().astype(int))
+    bucket = np.searchsorted(edges, numbers)
+    weights = np.bincount(bucket, chances, minlength=len(edges))
+    deltas = weights @ _delta(mu * np.sqrt(edges.astype(float)), points)
+    return np.minimum(1.0, deltas * (1.0 + _MARGIN) + _TAIL)
+
+
+def _law(repetitions: Repetitions) -> tuple[Floats, Floats]:
+    """Return the numbers of runs above 0 up to the tail, and their chances."""
+    most = _most(repetitions, _TAIL / 2.0)
+    first, chance = repetitions.first()
+    chances = [float(chance)]
+    for number in range(first, most):
+        chances.append(chances[-1] * float(repetitions.ratio(number)))
+    numbers = np.arange(first, most + 1, dtype=float)
+    kept = numbers > 0
+    return numbers[kept], np.array(chances)[kept]
+
+
+def _most(repetitions: Repetitions, tail: float) -> int:
+    """Return a number that more runs exceed with at most that chance."""
+    number, chance = repetitions.first()
+    current = float(chance)
+    while True:
+        ratio = float(repetitions.ratio(number))
+        # Ratios of all three laws never grow once below 1, except towards 1 - gamma.
+        bound = max(ratio, repetitions.last_ratio)
+        if bound < 1.0 and current * bound / (1.0 - bound) <= tail:
+            return max(number, 1)
+        current *= ratio
+        number += 1
+
+
+def _delta(mus: Floats, points: Floats) -> Floats:
+    """Return delta of each Gaussian (rows) at each epsilon (columns)."""
+    scaled = points[None, :] / mus[:, None]
+    half = mus[:, None] / 2.0
+    lost = np.exp(points[None, :] + log_ndtr(-scaled - half))
+    return np.asarray(np.maximum(ndtr(-scaled + half) - lost, 0.0))

@@ -50,18 +50,17 @@ from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
+from lexfed.privacy.claim.lines import ClaimProfile, scaled_releases
 from lexfed.privacy.claim.proof import dump_claim
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
-from lexfed.privacy.filters.names import Guarantee
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import parse_note
-from lexfed.terms import Accountant
+from lexfed.terms import Accountant, Guarantee
 from lexfed.tiers import Tier
 from support.audit.masked_rounds import MaskedRounds
 from support.privacy.claims import claim_of

@@ -27,9 +27,8 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import ChargeTerms, Purse, SitePurse
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.run_ledger import FileLedger, Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.api import train
 from lexfed.tiers import Tier
 from support.federation.worlds import play, seeded, world

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.errors import ClaimError, ConfigError
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.accountants.rdp import curve
-from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.claim.proof import check_claim
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.filters.envelope import dominates
+from lexfed.privacy.filters import dominates
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import (
     NoiseCohort,
@@ -22,7 +22,7 @@ from lexfed.privacy.noise.shares import (
     sum_bound,
 )
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier

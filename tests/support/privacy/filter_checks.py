@@ -11,8 +11,7 @@ import pytest
 from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import ClaimError
 from lexfed.privacy.claim.proof import dump_claim, load_claim
-from lexfed.privacy.filters.envelope import PlanEnvelope
-from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.filters import PlanEnvelope, PlanFilter
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.audit.worlds import fake_run

@@ -16,8 +16,15 @@ from lexfed.audit.entries.fields import (
     later_field,
 )
 from lexfed.audit.vocabulary import LegalRole
-from lexfed.privacy.filters.names import FilterName
-from lexfed.terms import Accountant, Mechanism, Neighbours, TierName, Trust, Unit
+from lexfed.terms import (
+    Accountant,
+    FilterName,
+    Mechanism,
+    Neighbours,
+    TierName,
+    Trust,
+    Unit,
+)
 
 
 class PublicKeyRecord(ClosedModel):

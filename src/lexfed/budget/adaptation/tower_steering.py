@@ -25,7 +25,8 @@ from lexfed.budget.adaptation import clip_quantile, convergence
 from lexfed.budget.adaptation.feedback import Feedback, Knob, noise_limits
 from lexfed.budget.adaptation.plateau import Plateau
 from lexfed.budget.adaptation.release_signals import Signal, distance
-from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.releases import MOST_SAMPLES
+from lexfed.terms import Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
 LEVELS = 64

@@ -30,7 +30,7 @@ from lexfed.privacy.accountants.calibration import (
     PrivacyTarget,
     scale_to_budget,
 )
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Accountant, Neighbours, Realisation
 
 LEAST = 1e-4

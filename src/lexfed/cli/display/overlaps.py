@@ -4,7 +4,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.sketch.estimates.intervals import Estimate
 from lexfed.sketch.joining.comparison import PeopleOverlap, combined_price
 from lexfed.sketch.joining.offered_sketch import OfferedSketch

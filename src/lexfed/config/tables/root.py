@@ -33,10 +33,10 @@ from lexfed.config.tables.field_types import (
 )
 from lexfed.data.schema import ColumnKind, NumberScale
 from lexfed.law.tagger.suggestions import TaggerSettings
-from lexfed.privacy.filters.names import Guarantee
 from lexfed.terms import (
     Accountant,
     ExcessHandling,
+    Guarantee,
     Mechanism,
     ReportFormat,
     StepSchedule,

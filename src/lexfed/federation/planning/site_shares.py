@@ -23,7 +23,7 @@ from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.stage import SavingPhase
-from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.releases import Release
 
 TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})

@@ -19,8 +19,8 @@ from lexfed.federation.planning.draft_releases import tower_drafts
 from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.towers.shape import TowerShape
-from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Limits
+from lexfed.privacy.scopes import up
 from lexfed.sketch.estimates.inner_products import best_cells
 from lexfed.sketch.queries.drift import TOTAL
 from lexfed.sketch.queries.duplicates import noise_of_overlap, reach

@@ -22,10 +22,9 @@ from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.federation.programme.stage import Block, SavingPhase, Stage
 from lexfed.models.losses import LossName
 from lexfed.models.towers.shape import TowerShape
-from lexfed.privacy.filters.names import Guarantee
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
-from lexfed.terms import Mechanism, StepSchedule, Trust, Unit
+from lexfed.terms import Guarantee, Mechanism, StepSchedule, Trust, Unit
 
 __all__ = [
     "Block",

@@ -36,7 +36,7 @@ from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.query_checks import is_well_formed
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
 from lexfed.privacy.releases import Release
-from lexfed.privacy.site_ledger import SiteLedger
+from lexfed.privacy.run_ledger import SiteLedger
 from lexfed.randomness import RandomSource
 from lexfed.signing.keys import Signer
 

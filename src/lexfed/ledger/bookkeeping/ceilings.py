@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ceilings: how much a scope may ever pay, or pay in each period.
 
-A ceiling is a filter (`lexfed.privacy.filters.envelope`) with its running sum kept in
+A ceiling is a filter (`lexfed.privacy.filters`) with its running sum kept in
 the ledger: F2 for `gdp`, squares of mu add up to at most mu^2 [ST22]; F1 for `rdp`, the
 divergences at one order add up to at most the budget [FZ21]. Whatever passes, in
 whatever order it is chosen, costs at most (epsilon, delta). Because it is a filter, a

@@ -41,7 +41,7 @@ from typing import Literal
 
 from lexfed.canonical import digest
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.steps import sensitivity
+from lexfed.privacy.accountants.gdp import sensitivity
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease, steps_of
 from lexfed.terms import Neighbours, Unit

@@ -8,8 +8,8 @@ from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.book import Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import SCALE, Costs, Counting, meter
-from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import BudgetExcess
+from lexfed.privacy.scopes import up
 
 
 def excess_of(book: Book, scope: str, total: int) -> BudgetExcess:

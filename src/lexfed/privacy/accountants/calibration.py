@@ -15,11 +15,12 @@ from scipy.optimize import brentq
 from lexfed import checks
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import composition as price
-from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
-from lexfed.privacy.accountants.steps import (
+from lexfed.privacy.accountants.gdp import (
     Step,
+    epsilon_from,
     gaussian_mu,
     merged_steps,
+    mu_from,
     without_sampling,
 )
 from lexfed.terms import Accountant, Neighbours
@@ -57,14 +58,7 @@ def noise_multiplier(
 
 @dataclass(frozen=True)
 class PrivacyTarget:
-    """A price that steps must not exceed: an epsilon at a delta.
-
-    Attributes:
-        epsilon: positive.
-        delta: positive, at most 1.
-        neighbours: the relation of the guarantee.
-        accountant: by which steps are priced.
-    """
+    """A price that steps must not exceed: a positive epsilon at a delta up to 1."""
 
     epsilon: float
     delta: float
@@ -115,14 +109,14 @@ def scale_to_budget(
     start = _smallest(lambda x: excess(x, "rdp"), 0.0, width=1.0)
     if accountant == "rdp" and start is not None:
         return math.exp(start)
-    found = _smallest(excess, start or 0.0, width=0.15)
-    if found is None:
+    tight = _smallest(excess, start or 0.0, width=0.15)
+    if tight is None:
         raise Refused(
             f"{accountant.upper()} accounting proves no epsilon as small as "
             f"{epsilon:g} at delta {delta:g}, whatever the noise",
             "raise the budget, or choose another `accountant` where that is possible",
         )
-    return math.exp(found)
+    return math.exp(tight)
 
 
 def scaled_steps(steps: Sequence[Step], factor: float) -> tuple[Step, ...]:
@@ -165,10 +159,10 @@ def _smallest(
             if low == _LOWEST:
                 return low
             low, high, step = max(_LOWEST, low - step), low, 2.0 * step
-    found: float = brentq(excess, low, high, xtol=TOLERANCE / 2.0)
-    while excess(found) > 0.0:
-        found += TOLERANCE / 2.0
-    return found
+    root: float = brentq(excess, low, high, xtol=TOLERANCE / 2.0)
+    while excess(root) > 0.0:
+        root += TOLERANCE / 2.0
+    return root
 
 
 def _require_room(fixed: Sequence[Step], target: PrivacyTarget) -> None:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian differential privacy: exact accounting where every unit takes part.
+"""Gaussian steps, and their exact accounting where every unit takes part.
+
+A `Step` is what accountants compose: a (Poisson-sampled) Gaussian of sensitivity 1
+under add/remove, repeated with fresh coins. The neighbouring relation is an argument of
+the accountant, not of the step: the noise multiplier is always sigma/clip, and it is
+the accountant that knows that replacing a unit moves the sum by 2 clip.
 
 A Gaussian release of sensitivity 1 and noise multiplier z is mu-GDP with mu = 1/z,
 and k of them compose exactly to mu = sqrt(sum 1/z^2), adaptively [DRS22, Sec. 3].
@@ -17,17 +22,90 @@ is the integral of -m'(x) = 1 - x m(x) over [a, b].
 """
 
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
 from lexfed import checks
+from lexfed.terms import Neighbours
 
 _SMALL = 0.5  # below: integrate, as the difference would cancel
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
 _SAFETY = 1e-12
 """Relative step to the safe side, above the error of floats and root finding."""
+
+_LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """The same Gaussian release, `count` times.
+
+    Attributes:
+        noise_multiplier: sigma/clip; infinite for a release that says nothing.
+        sampling_rate: probability that a unit takes part, an independent coin each
+            time; 0 and 1 are allowed.
+        count: number of repetitions.
+    """
+
+    noise_multiplier: float
+    sampling_rate: float = 1.0
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        checks.positive(noise_multiplier=self.noise_multiplier)
+        checks.in_range(0.0, 1.0, sampling_rate=self.sampling_rate)
+        checks.in_range(0, 2**53, count=self.count)
+
+
+def merged_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps that cost something, equal ones counted together, sorted.
+
+    Guarantees:
+        Composes to the same guarantee as the input, in any order of the input.
+    """
+    counts: dict[tuple[float, float], int] = {}
+    for step in steps:
+        if step.noise_multiplier < math.inf and step.sampling_rate > 0.0:
+            # float(): dp-accounting takes an integer multiplier for something else.
+            key = (float(step.noise_multiplier), float(step.sampling_rate))
+            counts[key] = counts.get(key, 0) + step.count
+    return tuple(Step(*key, count) for key, count in sorted(counts.items()) if count)
+
+
+def sensitivity(neighbours: Neighbours) -> float:
+    """Return the distance by which one unit moves the sum, in clips."""
+    if neighbours == "add-remove":
+        return 1.0
+    if neighbours == "replace-one":
+        return 2.0
+    raise ValueError(f"unknown `neighbours`, got: {neighbours!r}")
+
+
+def without_sampling(steps: Iterable[Step]) -> bool:
+    """Return True if exact Gaussian accounting applies."""
+    return all(step.sampling_rate == 1.0 for step in steps)
+
+
+def gaussian_mu(steps: Sequence[Step], neighbours: Neighbours) -> float:
+    """Return mu of the composition of steps, all of which have sampling rate 1.
+
+    Raises:
+        ValueError: if a step is sampled: it is not exactly Gaussian.
+    """
+    for step in steps:
+        if step.sampling_rate < 1.0:
+            raise ValueError(
+                f"expected `sampling_rate` = 1 for exact Gaussian accounting, "
+                f"got: {step.sampling_rate}"
+            )
+    square = math.fsum(step.count / step.noise_multiplier**2 for step in steps)
+    return sensitivity(neighbours) * math.sqrt(square)
 
 
 def log_delta(mu: float, epsilon: float) -> float:
@@ -80,13 +158,9 @@ def epsilon_from(mu: float, delta: float) -> float:
     # At a = sqrt(2 ln 1/delta) delta(epsilon) <= Phi(-a) <= delta/2, so it brackets.
     top = mu * math.sqrt(-2.0 * target) + mu * mu / 2.0
     root: float = brentq(
-        lambda epsilon: log_delta(mu, epsilon) - target,
-        0.0,
-        top,
-        xtol=1e-14 * top,
-        rtol=1e-14,
-        maxiter=500,
-    )
+        lambda epsilon: log_delta(mu, epsilon) - target, 0.0, top,
+        xtol=1e-14 * top, rtol=1e-14, maxiter=500,
+    )  # fmt: skip
     return root * (1.0 + _SAFETY) + 1e-13 * mu
 
 
@@ -107,13 +181,9 @@ def mu_from(epsilon: float, delta: float) -> float:
     while log_delta(high, epsilon) <= target:
         high *= 2.0
     mu: float = brentq(
-        lambda mu: log_delta(mu, epsilon) - target,
-        low,
-        high,
-        xtol=1e-15 * high,
-        rtol=1e-14,
-        maxiter=500,
-    )
+        lambda mu: log_delta(mu, epsilon) - target, low, high,
+        xtol=1e-15 * high, rtol=1e-14, maxiter=500,
+    )  # fmt: skip
     while epsilon_from(mu, delta) > epsilon:
         mu *= 1.0 - 2.0 * _SAFETY
     return mu
@@ -121,6 +191,3 @@ def mu_from(epsilon: float, delta: float) -> float:
 
 def _mills(x: float) -> float:
     return math.sqrt(math.pi / 2.0) * float(erfcx(x / math.sqrt(2.0)))
-
-
-_LOG_ROOT = 0.5 * math.log(2.0 * math.pi)

@@ -22,28 +22,41 @@ sigma/clip for sigma/(2 clip) and reports half.
 
 **Conversion** [CKS20, Prop. 12]: epsilon = min_a D_a + ln((a-1)/a) -
 (ln delta + ln a)/(a-1).
+
+**Levels** (`round_down`). An accountant's work grows with the number of *different*
+noise multipliers. Less noise is never more private, so a multiplier may be rounded
+down; a higher sampling rate is never more private either (by joint convexity of
+divergences), so a rate may be rounded up. A cell of steps takes the smallest multiplier
+and the largest rate in it, and cells are cut in two, each time where it saves the most,
+until there are as many as allowed.
 """
 
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lexfed.arrays import Floats
-from lexfed.privacy.accountants.noise_levels import round_down
-from lexfed.privacy.accountants.steps import Step, merged_steps, sensitivity
+from lexfed.arrays import Floats, Indices
+from lexfed.privacy.accountants.gdp import Step, merged_steps, sensitivity
 from lexfed.terms import Neighbours
 
 ORDERS: tuple[int, ...] = (
     *range(2, 65),
     *(72, 80, 96, 112, 128, 160, 192, 256, 384, 512, 768, 1024, 2048, 4096),
 )
+
 _KNOTS = 129
+
 _LEVELS = 64
+
 _WINDOW = 12.0  # the normal density is below 1e-31 of its peak beyond
+
 _REACH = 256.0  # longer windows are not integrated: such orders never win
+
 _FLOATS = 1e-13  # added to every logarithm: above the rounding of its sum
 
 
@@ -159,3 +172,79 @@ def _pair(rate: float, shift: float, order: int) -> float:
 def _rounded_up(logs: Floats) -> Floats:
     # The integral is at least 1 (Jensen), its floats need not be.
     return np.maximum(logs, 0.0) * (1.0 + _FLOATS) + _FLOATS
+
+
+def round_down(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
+    """Return steps with at most `limit` different (multiplier, rate) pairs.
+
+    Guarantees:
+        Every step is replaced by one that is at least as costly.
+        Nothing changes if there are no more than `limit` different pairs.
+    """
+    steps = merged_steps(steps)
+    if len(steps) <= limit:
+        return steps
+    columns = [
+        np.array([getattr(step, name) for step in steps], dtype=float)
+        for name in ("noise_multiplier", "sampling_rate", "count")
+    ]
+    cells = [_Cell.of(*columns)]
+    # A cell of two different steps can always be cut, and there are enough of them.
+    while len(cells) < limit:
+        for half in heapq.heappop(cells).halves():
+            heapq.heappush(cells, half)
+    return merged_steps(cell.level for cell in cells)
+
+
+@dataclass(frozen=True, order=True)
+class _Cell:
+    """Steps that become one level, and the best place to cut them in two.
+
+    Attributes:
+        saved: variance that the cut saves, negative: the smallest is cut first, and
+            a single step, which cannot be cut, never.
+        order: places of the steps, sorted by multiplier or by rate.
+        place: first of the second half, in that order.
+    """
+
+    saved: float
+    multipliers: Floats = field(compare=False)
+    rates: Floats = field(compare=False)
+    counts: Floats = field(compare=False)
+    order: Indices = field(compare=False)
+    place: int = field(compare=False)
+
+    @classmethod
+    def of(cls, multipliers: Floats, rates: Floats, counts: Floats) -> "_Cell":
+        best: tuple[float, Indices, int] = (np.inf, np.arange(len(counts)), 0)
+        whole = counts.sum() * _variance(multipliers.min(), rates.max())
+        for key in (multipliers, rates) if len(counts) > 1 else ():
+            order = np.argsort(key, kind="stable")
+            z, q, n = multipliers[order], rates[order], counts[order]
+            low = n.cumsum()[:-1] * _variance(
+                np.minimum.accumulate(z)[:-1], np.maximum.accumulate(q)[:-1]
+            )
+            high = n[::-1].cumsum()[::-1][1:] * _variance(
+                np.minimum.accumulate(z[::-1])[::-1][1:],
+                np.maximum.accumulate(q[::-1])[::-1][1:],
+            )
+            cost = low + high - whole
+            place = int(np.argmin(cost))
+            if cost[place] < best[0]:
+                best = (float(cost[place]), order, place + 1)
+        return cls(best[0], multipliers, rates, counts, best[1], best[2])
+
+    def halves(self) -> "Iterator[_Cell]":
+        for part in (self.order[: self.place], self.order[self.place :]):
+            yield _Cell.of(self.multipliers[part], self.rates[part], self.counts[part])
+
+    @property
+    def level(self) -> Step:
+        multiplier, rate = float(self.multipliers.min()), float(self.rates.max())
+        return Step(multiplier, rate, int(self.counts.sum()))
+
+
+def _variance(multipliers: Floats, rates: Floats) -> Floats:
+    """Return about the variance of the privacy loss of one step, add/remove."""
+    squares = np.minimum(multipliers**-2.0, 50.0)
+    return np.asarray(rates**2 * np.expm1(squares))

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims: the published statement about a model, computed from its releases alone.
 
-    premises        the facts that a claim is computed from
-    proof           build a claim, write it, read it, price it again
-    schema          the closed shape of the file, and its JSON schema
-    subgroups       sites with budgets of their own, classes of units
-    cohort          assumptions of distributed trust about the sites
-    sampler_error   the delta that each line pays for the noise sampler
+    premises   the facts that a claim is computed from, and the sites it assumes
+    proof      build a claim, write it, read it, price it again
+    lines      the price of every line, and the delta that it pays for the sampler
+    schema     the closed shape of the file, and its JSON schema
 
 Start with `proof`. A claim carries its releases, and loading it prices them
 again: a number typed by hand does not survive. `claim.schema.json` is

@@ -18,17 +18,27 @@ from typing import Any
 from pydantic import ValidationError
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim.cohort import cohort_record, require_trust, stated_cohort
+from lexfed.privacy.claim.lines import (
+    ClaimPricing,
+    SamplerError,
+    check_parts,
+    check_sampler,
+    check_uncovered_lines,
+    class_records,
+    profile_records,
+    require_equal,
+    require_not_below,
+    stated_classes,
+    stated_profiles,
+)
 from lexfed.privacy.claim.premises import (
     ClaimedRun,
     ClaimTerms,
     MechanismFacts,
     ProtectedPopulation,
-)
-from lexfed.privacy.claim.sampler_error import (
-    SamplerError,
-    check_sampler,
-    check_uncovered_lines,
+    cohort_record,
+    require_trust,
+    stated_cohort,
 )
 from lexfed.privacy.claim.schema import (
     AccountantRecord,
@@ -41,22 +51,11 @@ from lexfed.privacy.claim.schema import (
     TierRecord,
     counted_releases,
 )
-from lexfed.privacy.claim.subgroups import (
-    ClaimPricing,
-    check_parts,
-    class_records,
-    profile_records,
-    require_equal,
-    require_not_below,
-    stated_classes,
-    stated_profiles,
-)
-from lexfed.privacy.filters.envelope import filter_name
-from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.filters import filter_name
 from lexfed.privacy.noise.grids import Grid
-from lexfed.privacy.releases import CLIP_BIT
+from lexfed.privacy.releases import CLIP_BIT, MOST_SAMPLES
 from lexfed.privacy.scopes import CountedRelease, tier_releases
-from lexfed.terms import ClaimedMechanism, Unit
+from lexfed.terms import ClaimedMechanism, Guarantee, Unit
 from lexfed.tiers import Tier
 
 RELEASED = "the noised sum of every round and all models computed from them"
@@ -92,11 +91,7 @@ def build_claim(
     require_trust(mechanism.trust, cohort, releases)
     sampler = SamplerError(_samples(releases, terms.guarantee), delta)
     pricing = ClaimPricing(
-        delta,
-        terms.neighbours,
-        terms.accountant,
-        population.sites_per_person,
-        sampler,
+        delta, terms.neighbours, terms.accountant, population.sites_per_person, sampler
     )
     record, label = pricing.record(releases), pricing.label(releases)
     error = sampler.of_record(record)
@@ -108,7 +103,9 @@ def build_claim(
             delta=delta,
             delta_sampler=sampler.at(epsilon),
             columns=tuple(columns[tier]),
-            reads=_names(tier_releases(releases, tier)),
+            reads=tuple(
+                dict.fromkeys(r.name for r, _ in tier_releases(releases, tier))
+            ),
         )
     lines = {f"tier {name}": row.epsilon for name, row in tiers.items()}
     lines["the label"] = label
@@ -221,11 +218,11 @@ def _require_mechanism(
     columns: Mapping[Tier, Sequence[str]],
 ) -> None:
     for release, _ in releases:
-        own = [group for group in release.groups if group.name != CLIP_BIT]
+        groups = sum(group.name != CLIP_BIT for group in release.groups)
         # In a cascade one `reads` holds for all groups of a release: tables of counts.
-        if mechanism not in ("grouped", "cascade") and len(own) > 1:
+        if mechanism not in ("grouped", "cascade") and groups > 1:
             raise ClaimError(
-                f"claim: release `{release.name}` has {len(own)} groups; "
+                f"claim: release `{release.name}` has {groups} groups; "
                 f"mechanism `{mechanism}` releases one at a time"
             )
     # Without towers every column moves every gradient, through the residual.
@@ -235,10 +232,6 @@ def _require_mechanism(
                 f"claim: mechanism `{mechanism}` uses columns of tier `{tier.label}`, "
                 "but no release says that it reads them"
             )
-
-
-def _names(releases: Sequence[CountedRelease]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(release.name for release, _ in releases))
 
 
 def _accountant(

@@ -12,10 +12,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.filters.names import FilterName
 from lexfed.privacy.releases import NoiseKind, Release
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.terms import Accountant, ClaimedMechanism, Neighbours, TierName, Trust, Unit
+from lexfed.terms import (
+    Accountant,
+    ClaimedMechanism,
+    FilterName,
+    Neighbours,
+    TierName,
+    Trust,
+    Unit,
+)
 
 VERSION = 2
 """Of the claims that are written. Version 1 stated one `delta_sampler`, that of the

@@ -2,8 +2,8 @@
 """Integer noise, exact to a stated distance, and the grid that sums live on.
 
     gaussian    rounded Gaussian values, and the delta that pays for the sampler
-    poisson     centred Poisson values: tables and rejection
-    skellam     differences of Poisson values, which add up exactly over sites
+    poisson     centred Poisson values, and Skellam: their differences, which add up
+                exactly over sites
     laplace     two-sided geometric values, for pure epsilon
     grids       from float sums to integers; rounding is charged
     shares      noise that sites add in shares (Theorem D)

@@ -60,16 +60,9 @@ _PRECISION = 500
 def rounded_gaussian(
     source: RandomSource, scale: float | Floats, count: int
 ) -> Integers:
-    """Draw independent values of round(N(0, scale^2)).
+    """Draw `count` independent values of round(N(0, scale^2)).
 
-    Args:
-        source: of random bits.
-        scale: standard deviation before rounding, in integer units, at most 2^40; one
-            for all values, or one for each.
-        count: of values.
-
-    Returns:
-        `count` integers.
+    The scale, in integer units, is one for all values, or one for each.
 
     Guarantees:
         Each value is within total variation 2^-90 of the rounded Gaussian.
@@ -130,8 +123,8 @@ def epsilon_with_sampler(
 
     Args:
         price: the epsilon of the ideal mechanism at a delta.
-        delta: of the real one.
-        samples: noise values that are drawn.
+        delta: of the real mechanism.
+        samples: number of noise values that are drawn.
 
     Guarantees:
         With e the result, price(d) <= e at some d <= delta - delta_sampler(samples, e).
@@ -139,19 +132,16 @@ def epsilon_with_sampler(
     """
     epsilon = price(delta)
     while (left := delta - delta_sampler(samples, epsilon)) > 0.0:
-        found = price(math.nextafter(left, 0.0))  # the difference was rounded
-        if found <= epsilon:
+        needed = price(math.nextafter(left, 0.0))  # the difference was rounded
+        if needed <= epsilon:
             return epsilon
-        # A little more than was found, so that steps do not shrink for ever.
-        epsilon = found * (1.0 + 2.0**-40)
+        # A little more than needed, so that steps do not shrink for ever.
+        epsilon = needed * (1.0 + 2.0**-40)
     return math.inf
 
 
 def _by_pair(scales: Floats, pairs: int) -> Floats:
-    """Arrange scales as firsts of all pairs, then seconds.
-
-    Of an odd count the last second is not used.
-    """
+    """Arrange scales as firsts of all pairs, then seconds; if odd, one is not used."""
     if scales.ndim == 0:
         return np.broadcast_to(scales, (2, pairs))
     flat = np.ones(2 * pairs)
@@ -159,9 +149,7 @@ def _by_pair(scales: Floats, pairs: int) -> Floats:
     return flat.reshape(2, pairs)
 
 
-def _standard_pairs(
-    words: NDArray[np.uint64],
-) -> tuple[Floats, Floats, Floats]:
+def _standard_pairs(words: NDArray[np.uint64]) -> tuple[Floats, Floats, Floats]:
     """Return u, sqrt(-2 ln u) and the two standard normals of every pair, as floats."""
     pairs = len(words) // 2
     # Without their last bit, which `_error` has room for, words are signed numbers:
@@ -191,13 +179,9 @@ def _error(uniform: Floats, radius: Floats) -> Floats:
 
 
 def _uncertain(
-    distance: Floats,
-    uniform: Floats,
-    radius: Floats,
-    scale: Floats,
-    largest: float,
+    distance: Floats, uniform: Floats, radius: Floats, scale: Floats, largest: float
 ) -> list[int]:
-    """Return the pairs of which at least one nearest integer is not certain."""
+    """Return the pairs with at least one value whose nearest integer is not certain."""
     # Two passes: three comparisons, with the largest error, clear nearly all draws.
     within = 0.5 - largest * _GUARD
     inside = uniform.min() >= _EDGE and uniform.max() <= 1.0 - _EDGE

@@ -13,11 +13,11 @@ and `clip_to` is chosen so that this is `clip`, the sensitivity that is charged.
 is the dimension, unless a unit moves few coordinates and the float sums of all others
 are the same to the bit with and without it: then those are rounded alike. The
 noise is round(N(0, (sigma/step)^2)) on the same grid, hence post-processing of a
-Gaussian mechanism with noise multiplier sigma/clip exactly (see `noise`).
+Gaussian mechanism with noise multiplier sigma/clip exactly (see `gaussian`).
 
 A coordinate beyond what `units` contributions can reach (there are more units than
-anybody declared) is set to that bound. A refusal would tell, without noise, that it was
-so; a projection on a box moves no two points further apart, and takes no rounding.
+declared) is set to that bound. A refusal would reveal, without noise, that there are;
+a projection on a box moves no two points further apart, and takes no rounding.
 
 Before it is released the noisy integer is rounded once more, to a coarser grid: that
 is post-processing, and it lets engines that add in another order agree to within one
@@ -53,7 +53,7 @@ class Grid:
     Attributes:
         clip: charged L2 sensitivity of the sum under add/remove.
         sigma: standard deviation of the noise on the sum.
-        dimension: coordinates of the group.
+        dimension: number of coordinates of the group.
         units: public bound on how many units enter one sum, over all sites.
         summation_error: bound on the L2 distance between a site's float sum and the
             exact sum of its clipped contributions.

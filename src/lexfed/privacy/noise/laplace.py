@@ -14,7 +14,7 @@ of G are independent, digit i is 1 with probability
     p_i = r^(2^i) / (1 + r^(2^i)) = 1/(1 + e^(2^i/scale)),
 
 because P[G = k] is proportional to r^k, which is a product over the digits of k. So a
-value is a handful of coins, without loops that end some time.
+value takes a fixed handful of coins, without loops of random length.
 
 **Error.** A coin has its probability to 128 bits, so a digit is within 2^-128 of its
 law. Digits of probability below 2^-128 are left out. Together a value is within 2^-120
@@ -43,12 +43,7 @@ _PRECISION = 300
 
 
 def two_sided_geometric(source: RandomSource, scale: float, count: int) -> Integers:
-    """Draw independent values of the law above.
-
-    Args:
-        source: of random bits.
-        scale: 1/scale is the pure epsilon of one count.
-        count: of values.
+    """Draw `count` values of the law above; 1/scale is the pure epsilon of one count.
 
     Guarantees:
         Each value is within total variation 2^-120 of the law.
@@ -86,11 +81,10 @@ def reach_of(scale: float) -> int:
 
 
 def spread_within(scales: Sequence[float], confidence: float) -> int:
-    """Return the least t for which a sum of such values lies in [-t, t] so often.
+    """Return the least t for which the sum of such values lies in [-t, t] so often.
 
-    Args:
-        scales: of the independent values, at most 1000 each, or 100,000 for one.
-        confidence: the probability of [-t, t], at most .999.
+    Scales are at most 1000 each, or 100,000 for a single value; the confidence, the
+    probability of [-t, t], is at most .999.
     """
     checks.in_range(0.0, 0.999, confidence=confidence)
     # Laws of several are folded into each other: the square of their length.
@@ -111,21 +105,19 @@ def _one_side(scale: float) -> Floats:
     reach = math.ceil(22.0 * scale)
     sizes = np.abs(np.arange(-reach, reach + 1))
     ratio = math.exp(-1.0 / scale)
-    law: Floats = (1.0 - ratio) / (1.0 + ratio) * np.exp(-sizes / scale)
-    return law
+    return np.asarray((1.0 - ratio) / (1.0 + ratio) * np.exp(-sizes / scale))
 
 
 @lru_cache(maxsize=64)
 def _digits(scale: float) -> tuple[int, ...]:
     """Return 2^128 times the probability of each digit, from the lowest."""
-    found = []
+    chances = []
     with mpmath.workprec(_PRECISION):
-        inverse = 1 / mpmath.mpf(scale)
-        exponent = inverse
+        exponent = 1 / mpmath.mpf(scale)
         while (chance := int(mpmath.ldexp(1 / (1 + mpmath.exp(exponent)), _BITS))) > 0:
-            found.append(chance)
+            chances.append(chance)
             exponent *= 2
-    return tuple(found)
+    return tuple(chances)
 
 
 def _coins(source: RandomSource, chance: int, count: int) -> Bools:

@@ -2,7 +2,7 @@
 """Noise in shares: enough of it although sites drop out and some collude.
 
 Every site adds its share before anybody adds up, so the sum is noised before anyone
-can look. A share is Skellam (`skellam`): integers that add up exactly. What protects a
+can look. A share is Skellam (`poisson`): integers that add up exactly. What protects a
 unit is the noise that the adversary does not know: the shares of sites that are honest
 *and* whose answers are in the sum,
 
@@ -19,9 +19,9 @@ A colluder is whoever tells the adversary its share or leaves it out: a site tha
 at the released model knows its own share. With `colluders = 0` the claim is one against
 the server and the public, not against any site.
 
-**Masks.** Against a server that lies about who is present, unmasking takes t answers
-with 2 t > sites + colluders [BIK+17]; so at most sites - t may drop out. Three sites
-survive one dropout only with no colluder.
+**Masks.** Against a server that lies about which sites answer, unmasking takes t
+answers with 2 t > sites + colluders [BIK+17]; so at most sites - t may drop out. Three
+sites survive one dropout only with no colluder.
 
 **Theorem D.** Let v be an integer vector and m >= s^2 + 5/2. Then independent Skellam
 noise of variance m on every coordinate, with and without v added, has at every integer
@@ -59,8 +59,7 @@ from lexfed import checks
 from lexfed.arrays import Integers
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.noise.grids import LEAST_FINENESS, Grid
-from lexfed.privacy.noise.poisson import LARGEST_MEAN
-from lexfed.privacy.noise.skellam import skellam
+from lexfed.privacy.noise.poisson import LARGEST_MEAN, skellam
 from lexfed.randomness import RandomSource
 
 RING_BITS = (16, 24, 32)
@@ -72,19 +71,19 @@ _DEVIATIONS = 8.0
 
 @dataclass(frozen=True)
 class NoiseCohort:
-    """The sites that add up, and the assumptions about them.
+    """The sites of a round, with the assumptions about them.
 
     Attributes:
-        sites: that take part in a round.
-        colluders: of them, that may work with the adversary.
-        dropouts: that may be missing from a sum before it is given up.
+        sites: number of sites that take part in a round.
+        colluders: how many of them may work with the adversary.
+        dropouts: how many may be missing from a sum before it is given up.
 
     Guarantees:
         At least one honest site is in every sum (`honest` >= 1).
         Unmasking has enough answers after `dropouts` (`threshold`).
 
     Raises:
-        ConfigError: if there is no such protocol, with words why.
+        ConfigError: if no protocol meets the assumptions; it says why.
     """
 
     sites: int
@@ -102,11 +101,8 @@ class NoiseCohort:
             )
         left = self.sites - self.threshold
         if self.dropouts > left:
-            why = (
-                ": three sites survive one dropout only with no colluder"
-                if self.sites == 3
-                else ""
-            )
+            three = ": three sites survive one dropout only with no colluder"
+            why = three if self.sites == 3 else ""
             raise _impossible(
                 f"{self.sites} sites with {_many(self.colluders, 'colluder')} survive "
                 f"{_many(left, 'dropout')}, not {self.dropouts}, because unmasking "
@@ -145,10 +141,7 @@ class NoiseCohort:
 def half_variance(sigma: float, step: float, cohort: NoiseCohort) -> int:
     """Return half of the variance of one site's share, in grid units.
 
-    Args:
-        sigma: deviation of the Gaussian that is charged, in units of the data.
-        step: of the grid.
-        cohort: of the sites that add noise.
+    `sigma` is the deviation of the Gaussian that is charged, in units of the data.
 
     Guarantees:
         The shares of `cohort.honest` sites have in sum at least the variance of
@@ -162,14 +155,9 @@ def half_variance(sigma: float, step: float, cohort: NoiseCohort) -> int:
     variance = (Fraction(sigma) / Fraction(step)) ** 2 + _CORRECTION
     half = math.ceil(variance / (2 * cohort.honest))
     if half > LARGEST_MEAN:
-        raise ConfigError(
-            [
-                Problem(
-                    "secure aggregation",
-                    f"noise of deviation {sigma:g} is too much for a grid of {step:g}",
-                    "ask for less noise, or a coarser grid",
-                )
-            ]
+        raise _impossible(
+            f"noise of deviation {sigma:g} is too much for a grid of {step:g}",
+            "ask for less noise, or a coarser grid",
         )
     return half
 
@@ -177,7 +165,7 @@ def half_variance(sigma: float, step: float, cohort: NoiseCohort) -> int:
 def draw_share(
     source: RandomSource, halves: Sequence[int], dimensions: Sequence[int]
 ) -> Integers:
-    """Draw one site's noise for groups that stand behind each other in one vector.
+    """Draw one site's noise for groups that follow each other in one vector.
 
     Guarantees:
         Every value is drawn afresh, within 2^-88 of Skellam with variance 2 `half` of
@@ -196,10 +184,8 @@ def draw_share(
 def sum_bound(grid: Grid, half: int, cohort: NoiseCohort) -> int:
     """Return the bound on every coordinate of a sum, but for `wrap_probability`.
 
-    Args:
-        grid: of the group; its `units` are the public bound on who is in the sum.
-        half: half of the variance of one site's share.
-        cohort: all of whose sites may be in the sum.
+    The grid's `units` are the public bound on who is in the sum; every site of the
+    cohort may add a share of variance 2 `half`.
     """
     # A site's rounding is paid for by its clip, so `clip` bounds a rounded unit.
     contributions = grid.units * math.ceil(grid.clip / grid.step)
@@ -207,25 +193,16 @@ def sum_bound(grid: Grid, half: int, cohort: NoiseCohort) -> int:
 
 
 def ring_bits(bounds: Iterable[int]) -> int:
-    """Return the smallest ring that holds signed sums up to each of the bounds.
-
-    Raises:
-        ConfigError: if none does.
-    """
+    """Return the smallest ring that holds signed sums up to each of the bounds."""
     bound = max(bounds)
     for bits in RING_BITS:
         if 2**bits > 2 * bound:
             return bits
-    raise ConfigError(
-        [
-            Problem(
-                "secure aggregation",
-                f"sums up to {bound} need {(2 * bound).bit_length()} bits, "
-                f"and a ring has at most {RING_BITS[-1]}",
-                "let fewer units enter one sum, ask for less noise, or make the "
-                f"grid coarser, down to a fineness of {LEAST_FINENESS:g}",
-            )
-        ]
+    raise _impossible(
+        f"sums up to {bound} need {(2 * bound).bit_length()} bits, "
+        f"and a ring has at most {RING_BITS[-1]}",
+        "let fewer units enter one sum, ask for less noise, or make the "
+        f"grid coarser, down to a fineness of {LEAST_FINENESS:g}",
     )
 
 
@@ -248,15 +225,17 @@ def _exponent(deviation: float) -> float:
 
 
 def _loudest(half: int, cohort: NoiseCohort) -> float:
-    """Return the deviation with everybody present, in grid units."""
+    """Return the deviation with all sites present, in grid units."""
     checks.in_range(1, LARGEST_MEAN, half=half)
     return math.sqrt(2 * half * cohort.sites)
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _impossible(what: str) -> ConfigError:
-    hint = "expect fewer colluders or dropouts, or let more sites take part"
-    return ConfigError([Problem("secure aggregation", what, hint)])
+_FEWER = "expect fewer colluders or dropouts, or let more sites take part"
+
+
+def _impossible(problem: str, hint: str = _FEWER) -> ConfigError:
+    return ConfigError([Problem("secure aggregation", problem, hint)])

@@ -30,9 +30,9 @@ from lexfed.audit.rules import catalogue_bytes
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.privacy.claim.lines import stated_classes, stated_profiles
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import stated_classes, stated_profiles
-from lexfed.privacy.filters.envelope import filter_name
+from lexfed.privacy.filters import filter_name
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.audit_log.governance import governance_entries, party_of
 from lexfed.run.audit_log.keys import RunKeys

@@ -35,7 +35,7 @@ from lexfed.federation.coordinator.rounds import RoundRelease
 from lexfed.federation.programme.messages import Query
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.releases import Release
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.run.audit_log.keys import RunKeys
 from lexfed.signing.keys import fingerprint
 from lexfed.terms import TierName

@@ -14,7 +14,7 @@ from lexfed.audit.storage.write_protocol import MAX_NOTE
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.run.audit_log.first_entries import (
     SOFTWARE,
     LogOpening,

@@ -27,7 +27,7 @@ from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.engines.masked_sums import Exclusions, MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site, Sources
-from lexfed.privacy.site_ledger import FileLedger
+from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run.audit_log.receipts import check_receipt
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.driver.site_accounts import SiteAccounts

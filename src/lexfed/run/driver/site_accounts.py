@@ -18,7 +18,7 @@ from lexfed.errors import Refused
 from lexfed.federation.programme.messages import Query
 from lexfed.ledger.purse import ChargeTerms, LedgerPlace, Purse, SitePurse
 from lexfed.privacy.releases import Release
-from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.privacy.run_ledger import FileLedger, SiteLedger
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.folder import OLD_COPY
 from lexfed.run.pricing.priced_run import PricedRun

@@ -10,7 +10,7 @@ from lexfed.budget.policy import BudgetPolicy, PolicyTerms, RunColumns, policy_t
 from lexfed.config.policy_file import PolicyFile, read_policy
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.rounding import down
+from lexfed.privacy.scopes import down
 from lexfed.run.intake.population import Population
 from lexfed.tiers import MODEL_TIERS, Tier
 

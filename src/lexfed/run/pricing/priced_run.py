@@ -19,6 +19,7 @@ from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources
 from lexfed.models.networks.architectures import is_imported
+from lexfed.privacy.claim.lines import ClaimProfile
 from lexfed.privacy.claim.premises import (
     ClaimedRun,
     ClaimTerms,
@@ -27,10 +28,8 @@ from lexfed.privacy.claim.premises import (
 )
 from lexfed.privacy.claim.proof import build_claim
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.claim.subgroups import ClaimProfile
-from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon, up
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import Population

@@ -2,7 +2,7 @@
 """A charged search in the lasting ledgers of the sites.
 
 A ledger adds squares of Gaussian privacy, so a search is entered as the releases of a
-Gaussian that dominates it (`lexfed.privacy.dominating_gaussian`), all at once and
+Gaussian that dominates it (`lexfed.privacy.selection`), all at once and
 before the first run: how many runs there are must not show, not even here.
 """
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lexfed.ledger.purse import ChargeTerms
-from lexfed.privacy.dominating_gaussian import dominating_releases
+from lexfed.privacy.selection import dominating_releases
 from lexfed.run.driver.site_accounts import FOLDER, data_holders
 from lexfed.run.tuning.charged_search import ChargedSearch
 

@@ -49,7 +49,7 @@ from lexfed.errors import ConfigError, DataError, Problem
 from lexfed.privacy.noise.laplace import reach_of, spread_within, two_sided_geometric
 from lexfed.privacy.pure_epsilon import pure_release
 from lexfed.privacy.releases import Release
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.randomness import RandomSource
 from lexfed.sketch.estimates.intervals import CONFIDENCE
 from lexfed.sketch.joining.keys import PersonKeys

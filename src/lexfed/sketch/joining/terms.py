@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from lexfed import checks
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
 from lexfed.sketch.joining.keys import FORM
 from lexfed.sketch.joining.noise import JoiningNoise

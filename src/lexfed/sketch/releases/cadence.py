@@ -25,9 +25,8 @@ from lexfed import checks
 from lexfed.arrays import Integers
 from lexfed.errors import Refused
 from lexfed.privacy.releases import Release
-from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.scopes import CountedRelease, record_epsilon
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, up
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noised_sketch import NoisedSketch, NoisePlan, release_sketch
 from lexfed.terms import Accountant

@@ -27,7 +27,7 @@ import numpy as np
 from lexfed import checks
 from lexfed.arrays import Bools
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.accountants.steps import sensitivity
+from lexfed.privacy.accountants.gdp import sensitivity
 from lexfed.privacy.pure_epsilon import pure_release
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger

@@ -19,9 +19,14 @@ from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.verify.guarantee.plan_price import NOT_PRIVATE, LoggedPlan, read_plan
 from lexfed.audit.verify.guarantee.spending import charges, release_of
 from lexfed.audit.verify.verdict import Remark, Unsound
-from lexfed.privacy.claim.subgroups import ClaimProfile, paired_charges
-from lexfed.privacy.filters.envelope import Filter, PlanEnvelope
-from lexfed.privacy.filters.plan_sums import PlanFilter, ReleaseShape, release_shape
+from lexfed.privacy.claim.lines import ClaimProfile, paired_charges
+from lexfed.privacy.filters import (
+    Filter,
+    PlanEnvelope,
+    PlanFilter,
+    ReleaseShape,
+    release_shape,
+)
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease, release_per_person
 

@@ -14,11 +14,10 @@ from typing import Any
 from lexfed.audit.entries import BudgetPlan, PolicyEntry
 from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.verify.verdict import Remark, Unsound
-from lexfed.privacy.claim.subgroups import ClaimProfile
-from lexfed.privacy.filters.envelope import filter_name
+from lexfed.privacy.claim.lines import ClaimProfile
+from lexfed.privacy.filters import filter_name
 from lexfed.privacy.releases import Release
-from lexfed.privacy.rounding import up
-from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon, up
 from lexfed.signing import strict_json
 from lexfed.tiers import Tier
 

@@ -27,7 +27,7 @@ from lexfed.audit.verify.guarantee.plan_price import (
 )
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.privacy.releases import Release
-from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.tiers import Tier
 
 

@@ -11,9 +11,9 @@ from lexfed.audit.verify.guarantee.plan_price import (
 )
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import ClaimError
+from lexfed.privacy.claim.lines import stated_classes, stated_profiles
 from lexfed.privacy.claim.proof import load_claim
 from lexfed.privacy.claim.schema import Claim, counted_releases
-from lexfed.privacy.claim.subgroups import stated_classes, stated_profiles
 from lexfed.signing import strict_json
 
 

@@ -25,7 +25,7 @@ from lexfed.federation.planning.dropout_tolerance import noise_cohort
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.claim.schema import Claim
-from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import up
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
 from lexfed.run.deployed.site.state_lock import SiteLock
 from lexfed.run.deployed.terms.bundle import Bundle

@@ -24,7 +24,7 @@ from lexfed.federation.programme.json_form import first_difference, from_bytes
 from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import Purse, SiteLogWriter, SitePurse
-from lexfed.privacy.site_ledger import FileLedger
+from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run.deployed.site import consent
 from lexfed.run.deployed.site.own_data import OwnData, read_own_data, site_data
 from lexfed.run.deployed.site.own_profiles import OwnProfiles

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a claim: sites with budgets of their own, and classes of units.
+"""The lines of a claim: their price, and the delta each pays for the noise sampler.
 
 The claim itself is the price of the plan, and the plan is what the least protected
 site is charged for. Beside it stand guarantees that are stronger for some:
@@ -16,14 +16,25 @@ site is charged for. Beside it stand guarantees that are stronger for some:
   covered by the claim itself, because no contribution is above the clip.
 
 Neither names anybody: a profile says how many sites, a class not even how many units.
+
+**Sampler.** The real transcript is within total variation N 2^-90 of the ideal one, N
+the number of noise values of the whole run. A line that states epsilon pays N (1 +
+e^epsilon) 2^-90 for that, with *its own* epsilon: the label's replace-one epsilon is
+two to three times the record's under add/remove, and e^epsilon with it is another
+number altogether. A record whose error is more than delta has no claim. The label has
+no budget, and at large epsilons its error may be more than delta; its line then says so
+by its figure, and the claim lists it among what is not covered.
+
+Claims of version 1 state one figure, that of the record, for all lines. They are read
+as long as no line's own figure is above the stated one and above a thousandth of delta,
+less than any text shows of it.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim.sampler_error import SamplerError
 from lexfed.privacy.claim.schema import (
     Claim,
     ClassRecord,
@@ -31,30 +42,59 @@ from lexfed.privacy.claim.schema import (
     ProfileRecord,
     counted_releases,
 )
-from lexfed.privacy.filters.envelope import reads_no_more
-from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.privacy.rounding import TOLERANCE, up
+from lexfed.privacy.filters import costs_no_more
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import (
+    TOLERANCE,
     CountedRelease,
     label_epsilon,
     record_epsilon,
     tier_epsilon,
+    up,
 )
 from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
+SHOWN = 1e-3
+"""Part of delta that a claim of version 1 may leave out."""
+
 
 @dataclass(frozen=True)
-class ClaimProfile:
-    """Sites with the same budget.
+class SamplerError:
+    """The sampler's error over all noise values of a run, and every line's delta."""
 
-    Attributes:
-        sites: number of them.
-        releases: charged to one of them, round by round as in the plan.
-    """
+    samples: int
+    delta: float
 
-    sites: int
-    releases: tuple[CountedRelease, ...]
+    def at(self, epsilon: float) -> float:
+        """Return the error that a line with that epsilon states, rounded up."""
+        return up(delta_sampler(self.samples, epsilon))
+
+    def of_record(self, epsilon: float) -> float:
+        """Return the error that the record's line states.
+
+        Raises:
+            ClaimError: if it is more than delta: then there is no claim to make.
+        """
+        error = self.at(epsilon)
+        if error > self.delta:
+            raise ClaimError(
+                f"claim: at the record's epsilon of {epsilon:.4g} the error of the "
+                f"noise sampler, times e^ε, is {error:.2g}: more than delta, "
+                f"{self.delta:g}",
+                "choose a smaller `budget.epsilon`; so large a one means nothing",
+            )
+        return error
+
+    def empty_lines(self, lines: Mapping[str, float]) -> tuple[str, ...]:
+        """Name the lines without a guarantee, given epsilons by names in words."""
+        return tuple(
+            f"{name}: at its epsilon of {epsilon:.4g} the error of the noise sampler "
+            "is more than delta, so that its line says nothing"
+            for name, epsilon in lines.items()
+            if self.at(epsilon) > self.delta
+        )
 
 
 @dataclass(frozen=True)
@@ -69,44 +109,33 @@ class ClaimPricing:
 
     def record(self, releases: Sequence[CountedRelease]) -> float:
         """Return the record's epsilon, rounded up."""
-        value = record_epsilon(
-            releases, self.delta, self.neighbours, self.accountant,
-            self.sites_per_person,
-        )  # fmt: skip
-        return up(value)
+        terms = self.delta, self.neighbours, self.accountant, self.sites_per_person
+        return up(record_epsilon(releases, *terms))
 
     def tier(self, releases: Sequence[CountedRelease], tier: Tier) -> float:
         """Return the epsilon of an attribute of that tier, rounded up."""
-        value = tier_epsilon(
-            releases, tier, self.delta, self.accountant, self.sites_per_person
-        )
-        return up(value)
+        terms = self.delta, self.accountant, self.sites_per_person
+        return up(tier_epsilon(releases, tier, *terms))
 
     def label(self, releases: Sequence[CountedRelease]) -> float:
         """Return the label's epsilon, rounded up."""
-        value = label_epsilon(
-            releases, self.delta, self.accountant, self.sites_per_person
-        )
-        return up(value)
+        terms = self.delta, self.accountant, self.sites_per_person
+        return up(label_epsilon(releases, *terms))
+
+
+@dataclass(frozen=True)
+class ClaimProfile:
+    """Sites with the same budget: their number, and the releases of each of them."""
+
+    sites: int
+    releases: tuple[CountedRelease, ...]
 
 
 def scaled_releases(
     releases: Iterable[CountedRelease], scale: float
 ) -> tuple[CountedRelease, ...]:
     """Return the releases with every clip times the scale."""
-    return tuple(
-        (
-            replace(
-                release,
-                groups=tuple(
-                    ReleaseGroup(group.name, scale * group.clip, group.sigma)
-                    for group in release.groups
-                ),
-            ),
-            count,
-        )
-        for release, count in releases
-    )
+    return tuple((release.scaled(scale), count) for release, count in releases)
 
 
 def profile_records(
@@ -187,6 +216,54 @@ def check_parts(claim: Claim, proof: Claim) -> None:
         require_equal(f"{where}.neighbours", stated.neighbours, computed.neighbours)
 
 
+def check_sampler(claim: Claim, samples: int) -> None:
+    """Require that every line pays for the sampler at the epsilon it states.
+
+    Raises:
+        ClaimError: if a figure is missing, or smaller than it has to be.
+    """
+    for line, epsilon, stated in _lines(claim):
+        least = delta_sampler(samples, epsilon)
+        if (stated is None) != (claim.version == 1 and line != "record"):
+            raise ClaimError(
+                f"claim: version {claim.version} and `delta_sampler` of the {line} do "
+                "not go together"
+            )
+        if stated is None:
+            stated = max(claim.delta_sampler, SHOWN * claim.delta)
+        if stated < least * (1.0 - TOLERANCE):
+            raise ClaimError(
+                f"claim: `delta_sampler` of the {line} is {stated:g}, at its epsilon "
+                f"it is no less than {least:g}"
+            )
+
+
+def check_uncovered_lines(claim: Claim) -> None:
+    """Require that `not_covered` names the lines without a guarantee."""
+    lines = {f"tier {name}": row.delta_sampler for name, row in claim.tiers.items()}
+    lines["the label"] = claim.label.delta_sampler
+    for name, stated in lines.items():
+        named = any(gap.startswith(f"{name}: ") for gap in claim.not_covered)
+        if (stated or 0.0) > claim.delta and not named:
+            raise ClaimError(
+                f"claim: `delta_sampler` of {name} is more than delta, and "
+                "`not_covered` does not say so"
+            )
+
+
+def _lines(claim: Claim) -> Iterator[tuple[str, float, float | None]]:
+    """Yield the name, the epsilon and the stated figure of every line."""
+    yield "record", claim.epsilon, claim.delta_sampler
+    yield "label", claim.label.epsilon, claim.label.delta_sampler
+    for tier, row in claim.tiers.items():
+        yield f"tier {tier}", row.epsilon, row.delta_sampler
+    for name, profile in claim.profiles.items():
+        largest = max(profile.epsilon, profile.label, *profile.tiers.values())
+        yield f"profile {name}", largest, profile.delta_sampler
+    for name, one in claim.classes.items():
+        yield f"class {name}", one.epsilon, one.delta_sampler
+
+
 def require_not_below(name: str, stated: float, proven: float) -> None:
     """Refuse a number that the releases do not prove."""
     if stated < proven * (1.0 - TOLERANCE):
@@ -205,9 +282,9 @@ def _require_within(
     name: str, plan: Sequence[CountedRelease], releases: Sequence[CountedRelease]
 ) -> None:
     """Require that a profile costs no more than the plan, round by round."""
-    counts = [sum(count for _, count in rows) for rows in (releases, plan)]
+    charged, planned = (sum(count for _, count in rows) for rows in (releases, plan))
     pairs = paired_charges(releases, plan)
-    if counts[0] != counts[1] or not all(_costs_no_more(*pair) for pair in pairs):
+    if charged != planned or not all(costs_no_more(*pair) for pair in pairs):
         raise ClaimError(
             f"claim: `profiles.{name}.releases` are not the planned ones with smaller "
             "clips or rates"
@@ -229,20 +306,3 @@ def paired_charges(
             left.appendleft((mine, rounds - both))
         if others > both:
             right.appendleft((planned, others - both))
-
-
-def _costs_no_more(own: Release, planned: Release) -> bool:
-    return (
-        own.name == planned.name
-        and own.noise == planned.noise
-        and len(own.groups) == len(planned.groups)
-        and all(
-            mine.name == group.name
-            and mine.clip <= group.clip
-            and mine.sigma >= group.sigma
-            for mine, group in zip(own.groups, planned.groups, strict=True)
-        )
-        and own.sampling_rate <= planned.sampling_rate
-        and reads_no_more(own, planned)
-        and own.samples <= planned.samples
-    )

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""F1 and F2: noise is chosen along the way, and sums stay within those of a plan.
+"""Filters: what makes a guarantee hold when the noise is chosen along the way.
 
-A plan is fixed beforehand, and its price is the guarantee. Releases of a run have the
-shape of planned ones (name, clips, sampling rate, what they read), but how much noise
-they carry and how many there are is chosen from earlier releases. Before each one, for
-every scope of the claim (the record, the label, each tier), its cost is added to those
-of the releases that concern the scope; if the sum would pass the plan's, it is refused.
+If the next release is chosen after seeing earlier ones, adding up what was spent is
+not a proof. A filter decides *before* each release whether it may run, by a rule
+fixed beforehand, and the guarantee is the price of the plan, never the running sum:
+
+* F0 `PlanEnvelope`: a list of releases fixed in advance; only a release dominated by
+  the next planned one passes. For every history the run is dominated by the plan, so
+  ordinary adaptive composition prices it, by any accountant. Ending early or leaving
+  planned releases out is allowed (a release with infinite noise) and earns nothing.
+* F1, F2 `PlanFilter`: releases have the shape of planned ones (name, clips, sampling
+  rate, what they read), but how much noise they carry and how many there are is chosen
+  from earlier releases. Before each one, for every scope of the claim (the record, the
+  label, each tier), its cost is added to those of the releases that concern the scope;
+  if the sum would pass the plan's, it is refused.
 
     F2   cost = mu^2, the square of sensitivity over noise; without sampling [ST22]
     F1   cost = Rényi divergence at one order: the one at which the *plan's* epsilon is
@@ -45,15 +53,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol, Self
 
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.steps import Step, sensitivity
-from lexfed.privacy.filters.envelope import filter_name, release_clips
-from lexfed.privacy.filters.names import MOST_SAMPLES
-from lexfed.privacy.releases import NoiseKind, Release, ReleaseGroup
-from lexfed.privacy.scopes import CountedRelease, require_renyi, steps_of, tier_releases
-from lexfed.terms import Accountant, Neighbours
+from lexfed.privacy.accountants.gdp import Step, sensitivity
+from lexfed.privacy.releases import MOST_SAMPLES, NoiseKind, Release
+from lexfed.privacy.scopes import (
+    CountedRelease,
+    record_epsilon,
+    require_renyi,
+    steps_of,
+    tier_releases,
+)
+from lexfed.terms import Accountant, FilterName, Guarantee, Neighbours
 from lexfed.tiers import Tier
 
 ReleaseShape = tuple[
@@ -65,9 +78,124 @@ _LEAST = 1e-6
 """Smallest multiplier that is priced; below, nothing is private in any sense."""
 
 
+def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:
+    """Return the filter that makes the accountant's price of a plan a guarantee."""
+    if guarantee == "envelope":
+        return "F0"
+    return "F1" if accountant == "rdp" else "F2"
+
+
+class Filter(Protocol):
+    """Lets releases pass as long as its own guarantee holds: a frozen value."""
+
+    def after(self, release: Release) -> Self | None:
+        """Return the filter once that release has run; None if it must not run."""
+        ...
+
+    def costs(self, release: Release) -> tuple[float, ...]:
+        """Return the cost of a release in each of the filter's sums."""
+        ...
+
+    def epsilon(self, delta: float) -> float:
+        """Return the guarantee, whatever passes and in whatever order it is chosen."""
+        ...
+
+
+@dataclass(frozen=True)
+class PlanEnvelope:
+    """F0: at most the planned releases, in their order.
+
+    Guarantees:
+        A release passes only if it is dominated by a planned one at or after the
+        current position: same name, groups and clips, the same law of noise and no less
+        of it on any group, no higher sampling rate, reads no more sensitive a tier,
+        draws no more values.
+        No planned release is used twice.
+        The time of `after` does not grow with the rounds that were run.
+
+    Attributes:
+        plan: releases and their counts, in the order in which they will run.
+        neighbours: the relation of `epsilon`.
+        position: first entry of the plan that is not used up.
+        used: rounds taken from that entry.
+    """
+
+    plan: tuple[CountedRelease, ...]
+    neighbours: Neighbours = "add-remove"
+    position: int = 0
+    used: int = 0
+
+    def after(self, release: Release) -> Self | None:
+        """Return the envelope after the release, or None if it is not in the plan."""
+        used = self.used
+        for position in range(self.position, len(self.plan)):
+            planned, count = self.plan[position]
+            if used < count and dominates(planned, release):
+                return replace(self, position=position, used=used + 1)
+            used = 0
+        return None
+
+    def costs(self, release: Release) -> tuple[float, ...]:  # noqa: ARG002
+        """Return nothing: an envelope compares releases and adds nothing up."""
+        return ()
+
+    def epsilon(self, delta: float) -> float:
+        """Return the price of the whole plan."""
+        shares = any(release.noise == "skellam" for release, _ in self.plan)
+        accountant: Accountant = "rdp" if shares else "pld"
+        return record_epsilon(self.plan, delta, self.neighbours, accountant)
+
+
+def dominates(planned: Release, release: Release) -> bool:
+    """Return True if the release costs no more than the planned one, for everybody.
+
+    Group by group: clips are the same and no sigma is smaller, so no ratio clip/sigma
+    is larger, and the release is the planned one with more noise added and, by the
+    joint convexity of divergences, with a coin that lets in no more. A release with
+    the same *joint* multiplier but other clips would cost the same, and is still
+    refused: sites clip to the planned bounds, and nobody shall charge for others.
+    """
+    return release_clips(release) == release_clips(planned) and costs_no_more(
+        release, planned
+    )
+
+
+def costs_no_more(release: Release, planned: Release) -> bool:
+    """Return True if no clip is larger than planned, and no group has less noise.
+
+    Nor does a unit take part more often, nor is a more sensitive tier read.
+    """
+    return (
+        release.name == planned.name
+        and release.noise == planned.noise
+        and len(release.groups) == len(planned.groups)
+        and all(
+            group.name == other.name
+            and group.clip <= other.clip
+            and group.sigma >= other.sigma
+            for group, other in zip(release.groups, planned.groups, strict=True)
+        )
+        and release.sampling_rate <= planned.sampling_rate
+        and reads_no_more(release, planned)
+        and release.samples <= planned.samples
+    )
+
+
+def release_clips(release: Release) -> tuple[tuple[str, float], ...]:
+    """Return the groups of a release, with the bounds on contributions to them."""
+    return tuple((group.name, group.clip) for group in release.groups)
+
+
+def reads_no_more(release: Release, planned: Release) -> bool:
+    """Return True if the release depends on no more sensitive a tier."""
+    if planned.reads is None:
+        return release.reads is None
+    return release.reads is None or release.reads <= planned.reads
+
+
 @dataclass(frozen=True)
 class ScopeSum:
-    """One sum: what it may come to, and what it has come to.
+    """The sum of costs in one scope, and its budget.
 
     Attributes:
         name: `record`, `label`, the label of a tier, or `class`.
@@ -88,7 +216,7 @@ class ScopeSum:
     spent: Fraction = Fraction(0)
 
     def cost(self, release: Release) -> Fraction | None:
-        """Return the cost of the release here; None if it has hardly any noise."""
+        """Return the cost of the release; None if it has hardly any noise."""
         if self.tier is not None and (
             release.reads is None or release.reads < self.tier
         ):
@@ -124,9 +252,9 @@ class PlanFilter:
     Attributes:
         shapes: of the planned releases.
         scopes: the sums, the record's first.
-        samples: noise values that may still be drawn.
-        room: relative room above the plan's sums; 0 but for who checks somebody
-            else's floats.
+        samples: number of noise values that may still be drawn.
+        room: relative room above the plan's sums; 0 except when checking floats that
+            another machine computed.
     """
 
     shapes: frozenset[ReleaseShape]
@@ -145,12 +273,8 @@ class PlanFilter:
     ) -> "PlanFilter":
         """Return the filter whose guarantee is the accountant's price of the plan.
 
-        Args:
-            plan: releases and their counts.
-            delta: at which the plan is priced.
-            neighbours: the relation of the record's guarantee.
-            accountant: of the plan's price: `rdp` makes it F1, others F2.
-            scales: of the classes of units that are guaranteed more.
+        `rdp` makes it F1, other accountants F2. Each of `scales` belongs to a class of
+        units that is guaranteed more; the relation is that of the record.
 
         Raises:
             Refused: for sampled releases under another accountant than `rdp`.
@@ -169,8 +293,8 @@ class PlanFilter:
         scopes = []
         for name, tier, relation, scale in rows:
             read = planned if tier is None else tier_releases(planned, tier)
-            own = [(scaled_release(release, scale), count) for release, count in read]
-            order = _best_order(own, delta, relation) if accountant == "rdp" else None
+            paid = [(release.scaled(scale), count) for release, count in read]
+            order = _best_order(paid, delta, relation) if accountant == "rdp" else None
             empty = ScopeSum(name, tier, relation, order, scale, Fraction(0))
             scopes.append(replace(empty, budget=_total(empty, read)))
         shapes = frozenset(release_shape(release) for release, _ in planned)
@@ -179,13 +303,13 @@ class PlanFilter:
 
     def after(self, release: Release) -> "PlanFilter | None":
         """Return the filter after the release, or None if it must not run."""
-        judged = self._judge(release)
-        return judged if isinstance(judged, PlanFilter) else None
+        verdict = self._judge(release)
+        return verdict if isinstance(verdict, PlanFilter) else None
 
     def refusal(self, release: Release) -> str | None:
         """Return the reason: `shape`, `samples`, or the scope to be exceeded."""
-        judged = self._judge(release)
-        return judged if isinstance(judged, str) else None
+        verdict = self._judge(release)
+        return verdict if isinstance(verdict, str) else None
 
     def _judge(self, release: Release) -> "PlanFilter | str":
         if release_shape(release) not in self.shapes:
@@ -204,8 +328,8 @@ class PlanFilter:
 
     def costs(self, release: Release) -> tuple[float, ...]:
         """Return the cost of a release in each sum, the record's first."""
-        found = (scope.cost(release) for scope in self.scopes)
-        return tuple(math.inf if cost is None else float(cost) for cost in found)
+        costs = (scope.cost(release) for scope in self.scopes)
+        return tuple(math.inf if cost is None else float(cost) for cost in costs)
 
     def epsilon(self, delta: float) -> float:
         """Return the record's guarantee, at the delta that the plan was priced at."""
@@ -222,14 +346,6 @@ def release_shape(release: Release) -> ReleaseShape:
         release.samples,
         release.noise,
     )
-
-
-def scaled_release(release: Release, scale: float) -> Release:
-    """Return the release as a unit pays for it whose part is multiplied by a scale."""
-    groups = tuple(
-        ReleaseGroup(g.name, scale * g.clip, g.sigma) for g in release.groups
-    )
-    return replace(release, groups=groups)
 
 
 def _total(scope: ScopeSum, plan: Sequence[CountedRelease]) -> Fraction:
