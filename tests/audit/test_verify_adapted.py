@@ -17,8 +17,6 @@ from lexfed.canonical import canonical_bytes
 from lexfed.privacy.claim.lines import scaled_releases
 from support.audit.two_verifiers import Rows, both
 from support.audit.worlds import (
-from lexfed.privacy.claim.lines import scaled_releases
-from support.audit_worlds import (
     Change,
     FakeRun,
     fake_run,

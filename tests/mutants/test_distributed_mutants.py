@@ -17,7 +17,6 @@ from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import _Sum
-from support import distributed_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 from support.privacy import distributed_checks as checks
 
