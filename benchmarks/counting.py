@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
-from lexfed.federation.programme.stage import Block, Stage
+from lexfed.federation.programme.sequence import Block, Stage
 from lexfed.federation.site.table_counts import table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.privacy.noise.grids import Grid

@@ -50,7 +50,7 @@ from lexfed.data.schema import Column, Schema
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import Simulation
-from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.programme.sequence import Block, Programme, Stage
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.models import build, summation_error

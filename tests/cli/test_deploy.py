@@ -17,8 +17,8 @@ from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.federation.flare.jobs import admin_session
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.process import take
-from lexfed.federation.flare.provision import certificates
-from lexfed.federation.flare.provision.certificates import SOON
+from lexfed.federation.flare.provision import startup_check
+from lexfed.federation.flare.provision.startup_check import SOON
 from lexfed.run.deployed.coordinator import job_submission
 from support.deployed.deployments import (
     LEXFED,
@@ -209,7 +209,7 @@ def test_certificates_that_end_soon(
     kit = Kit.read(enrolled / "trial/north")
     deploy.warn_of_expiry(kit)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(certificates, "SOON", SOON * 20)
+    monkeypatch.setattr(startup_check, "SOON", SOON * 20)
     deploy.warn_of_expiry(kit)
     assert "the certificates of this deployment end on 20" in capsys.readouterr().err
 

@@ -93,7 +93,8 @@ def test_gradients_behind_masks_are_learning() -> None:
     ]
     assert _first(stack, ROUNDS) == LEARNING
     assert (
-        _first(["models/gradients/norms.py:clip_factors", *stack], ROUNDS) == "clipping"
+        _first(["models/gradients/clipping.py:clip_factors", *stack], ROUNDS)
+        == "clipping"
     )
     assert _first(["secagg/masks/round_masks.py:mask", stack[2]], ROUNDS) == "masks"
     # Without the site's own frame masks would get the time of its gradients.

@@ -30,7 +30,7 @@ def test_time_counts_for_the_innermost_part_and_adds_up() -> None:
 
 def test_a_site_that_training_asks_is_the_client() -> None:
     stack = [
-        "models/gradients/norms.py:f",
+        "models/gradients/clipping.py:f",
         "federation/site/data_holder.py:Site.answer",
         "run/driver/training_loop.py:f",
     ]

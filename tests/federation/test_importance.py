@@ -10,7 +10,7 @@ import pytest
 from lexfed.budget.column_importance import importance_by_column
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.federation.planning.importance_programme import plan_importance
+from lexfed.federation.planning.purchase_programmes import plan_importance
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.federation import checks

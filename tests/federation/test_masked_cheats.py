@@ -11,19 +11,20 @@ import pytest
 from lexfed.errors import SecAggError
 from lexfed.federation.engines.channel import Handler
 from lexfed.federation.engines.clear_sums import RoundLost
-from lexfed.federation.engines.masked_messages import (
+from lexfed.federation.engines.masked_setting import (
     EpochRequest,
     MaskedAnswer,
     MaskedQuery,
     read_answer,
     read_request,
     refusal_in,
+    seat_identity,
+    seat_name,
     sender_of,
 )
-from lexfed.federation.engines.masked_setting import seat_identity, seat_name
 from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.programme.integer_sums import longest_sum, stays_within
 from lexfed.federation.programme.messages import Refusal, Reply, answer_to_bytes
-from lexfed.federation.programme.noise_shares import longest_sum, stays_within
 from lexfed.secagg.envelopes.sealed_messages import SIGNATURE, EnvelopeKind, seal
 from lexfed.secagg.masks.epoch_secrets import EpochSecrets
 from lexfed.secagg.masks.thresholds import Threshold

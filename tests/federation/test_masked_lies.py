@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from lexfed.arrays import Integers
-from lexfed.federation.engines.masked_messages import (
+from lexfed.federation.engines.masked_setting import (
     MaskedQuery,
     read_answer,
     refusal_in,

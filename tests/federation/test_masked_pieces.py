@@ -6,7 +6,7 @@ import pytest
 
 from lexfed.arrays import Integers
 from lexfed.federation.engines.clear_sums import RoundLost
-from lexfed.federation.engines.masked_messages import (
+from lexfed.federation.engines.masked_setting import (
     PieceRequest,
     read_request,
     refusal_in,

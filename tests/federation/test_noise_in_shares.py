@@ -16,15 +16,15 @@ from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.engines.clear_sums import Simulation
 from lexfed.federation.planning.choices import Choices
-from lexfed.federation.planning.importance_programme import plan_importance
-from lexfed.federation.programme.messages import Reply
-from lexfed.federation.programme.noise_shares import (
+from lexfed.federation.planning.purchase_programmes import plan_importance
+from lexfed.federation.programme.integer_sums import (
     FINENESS,
     add_share,
     grid_in_ring,
     longest_sum,
     ring_of,
 )
+from lexfed.federation.programme.messages import Reply
 from lexfed.federation.programme.sequence import Block, Stage
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import NoiseCohort, half_variance, sum_bound

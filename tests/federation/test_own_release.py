@@ -51,7 +51,7 @@ def test_a_site_is_charged_for_its_own_clip_and_rate() -> None:
     assert [g.clip for g in own.groups] == [0.25 * g.clip for g in release.groups]
     assert [g.sigma for g in own.groups] == [g.sigma for g in release.groups]
     assert own.sampling_rate == stage.rate_for(release, 2) == 0.1
-    most = stage.release_for_all(release, (1, 2))
+    most = stage.release_for(release, 1, 2)
     assert most == stage.release_for(release, 1)
 
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.noise_schedule import NoiseSchedule, ScheduleName
 from lexfed.errors import ConfigError
-from lexfed.federation.programme.scoring import (
+from lexfed.models.losses import (
     BINS,
+    LossName,
     histogram_cells,
     metrics,
     metrics_of_histogram,
     score_histogram,
 )
-from lexfed.models.losses import LossName
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.federation.worlds import World, play, world

@@ -10,17 +10,15 @@ import pytest
 
 from lexfed.data.letter_pairs import LEVELS, text_of
 from lexfed.data.reading.conversion import raw_places
-from lexfed.federation.coordinator.released_tables import tables_so_far
-from lexfed.federation.planning.profile_programme import (
+from lexfed.federation.coordinator.progress import tables_so_far
+from lexfed.federation.planning.purchase_programmes import (
     KEY_DEPTH,
     KEY_WIDTHS,
-    plan_profile,
-)
-from lexfed.federation.planning.profile_resolution import (
     PERSONS,
     USEFUL,
     USEFUL_OVERLAP,
     hidden_shares,
+    plan_profile,
 )
 from lexfed.federation.programme.sequence import Programme
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon

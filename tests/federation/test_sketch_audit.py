@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.federation.programme import noise_shares
+from lexfed.federation.programme import integer_sums
 from lexfed.federation.site import table_counts
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.privacy.noise.shares import draw_share
@@ -58,7 +58,7 @@ def _noise_forgotten(patch: Patch) -> None:
         drawn = draw_share(*asked)
         return drawn if next(turn) % 2 else np.zeros_like(drawn)
 
-    patch.setattr(noise_shares, "draw_share", broken)
+    patch.setattr(integer_sums, "draw_share", broken)
 
 
 def _every_row_counts(patch: Patch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.data.letter_pairs import PAIRS, pairs_of
-from lexfed.federation.programme.follow_ups import (
+from lexfed.federation.programme.sketch_schedule import (
     ANY_ENDS,
     are_follow_ups,
     next_question,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.letter_pairs import PAIRS, pairs_of
 from lexfed.federation.coordinator.learner import Learner
-from lexfed.federation.coordinator.released_tables import tables_before, tables_so_far
+from lexfed.federation.coordinator.progress import tables_before, tables_so_far
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.channel import InProcessChannel
 from lexfed.federation.engines.clear_sums import OverChannel

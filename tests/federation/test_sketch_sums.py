@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from lexfed.federation.engines.clear_sums import Simulation
-from lexfed.federation.programme.integer_sums import to_grid
+from lexfed.federation.programme.integer_sums import ring_of, to_grid
 from lexfed.federation.programme.messages import Reply
-from lexfed.federation.programme.noise_shares import ring_of
 from lexfed.federation.site import table_counts
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site

@@ -11,13 +11,11 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites.overlap_weights import LEAST
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
-from lexfed.federation.coordinator.sketch_learner import column_drifts
+from lexfed.federation.coordinator.sketch_learner import column_drifts, leading_columns
 from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme import json_form
 from lexfed.federation.programme.messages import Refusal, answer_from_bytes
 from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.site_weights import is_weighed, weighted_stage
-from lexfed.federation.programme.sketch_schedule import leading_columns
 from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
@@ -185,7 +183,7 @@ def test_overlap_lowers_weights_in_every_later_query_alike() -> None:
     assert found[2] == 0.0
     expected = (1.0 - found / 2) / (1.0 - found / 2).max()
     for query in later:
-        assert is_weighed(of.programme, query.stage) == (query.kind != "sketch")
+        assert of.programme.is_weighed(query.stage) == (query.kind != "sketch")
         if query.kind != "sketch":
             np.testing.assert_allclose(query.arrays["site_weights"], expected)
 
@@ -213,7 +211,7 @@ def test_weights_multiply_what_a_site_sends_and_what_it_is_divided_by() -> None:
             sent[weight] = reply.total
         assert np.abs(sent[1.0] - 2.0 * sent[0.5]).max() <= 2
     stage = of.programme.stages[query.stage]
-    less = weighted_stage(of.programme, stage, np.array([0.5, 1.0, 0.75]))
+    less = of.programme.weighted(stage, np.array([0.5, 1.0, 0.75]))
     assert less.divisor == pytest.approx(stage.divisor * 2.25 / 3.0)
     gone = of.programme.without(less, {"site2"})
     assert gone.divisor == pytest.approx(stage.divisor * 1.5 / 3.0)

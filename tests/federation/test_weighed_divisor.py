@@ -8,7 +8,6 @@ import pytest
 
 from lexfed.federation.coordinator import sketch_learner
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
-from lexfed.federation.programme.site_weights import weighted_stage
 from lexfed.sketch.queries.duplicates import persons_by_site
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
 from lexfed.sketch.tables.hashing import HashRows
@@ -53,10 +52,10 @@ def test_cells_of_no_honest_sum_tell_no_size(wrong: float) -> None:
 def test_the_divisor_follows_sizes_that_were_released() -> None:
     of = world(sizes=(40, 40, 10)).programme
     stage = of.stages[-1]
-    public = weighted_stage(of, stage, HALVES)
+    public = of.weighted(stage, HALVES)
     assert public.divisor == pytest.approx(stage.divisor * 2.0 / 3.0)
     # Of 9,000 persons 8,000 count a half: 5,000 in all, not 6,000.
-    known = weighted_stage(of, stage, HALVES, np.array(SIZES, dtype=np.float64))
+    known = of.weighted(stage, HALVES, np.array(SIZES, dtype=np.float64))
     assert known.divisor == pytest.approx(stage.divisor * 5.0 / 9.0)
     assert known.weights == public.weights
 
@@ -64,15 +63,15 @@ def test_the_divisor_follows_sizes_that_were_released() -> None:
 def test_public_sizes_are_better_than_released_ones() -> None:
     of = replace(world(sizes=(40, 40, 10)).programme, site_units=(40.0, 40.0, 10.0))
     lied = np.array([1.0, 1.0, 1e6])
-    found = weighted_stage(of, of.stages[-1], HALVES, lied)
+    found = of.weighted(of.stages[-1], HALVES, lied)
     assert found.divisor == pytest.approx(of.stages[-1].divisor * 5.0 / 9.0)
 
 
 def test_nothing_released_leaves_the_public_units() -> None:
     of = world(sizes=(40, 40, 10)).programme
     stage = of.stages[-1]
-    found = weighted_stage(of, stage, HALVES, np.zeros(3))
-    assert found == weighted_stage(of, stage, HALVES)
+    found = of.weighted(stage, HALVES, np.zeros(3))
+    assert found == of.weighted(stage, HALVES)
 
 
 def sums_of_a_run_are_divided_by_what_is_in_them() -> None:

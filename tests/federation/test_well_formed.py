@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.federation.site.query_checks import is_well_formed
+from lexfed.federation.site.data_holder import is_well_formed
 from support.federation import site_checks
 from support.federation.worlds import Played, World, play, world
 

@@ -12,8 +12,7 @@ from nvflare.apis.signal import Signal
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.engines.channel import Channel
-from lexfed.federation.flare.jobs.channel import FlareChannel, Patience
-from lexfed.federation.flare.jobs.controller import EpochController
+from lexfed.federation.flare.jobs.channel import EpochController, FlareChannel, Patience
 from lexfed.federation.flare.jobs.executor import (
     ASK,
     CONTENT,

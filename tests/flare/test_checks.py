@@ -17,8 +17,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lexfed.errors import ConfigError
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.kit.settings import kit_settings
-from lexfed.federation.flare.provision.certificates import last_day
-from lexfed.federation.flare.provision.startup_check import check_kit, kit_problems
+from lexfed.federation.flare.provision.startup_check import (
+    check_kit,
+    kit_problems,
+    last_day,
+)
 from support.deployed.deployments import deployment
 
 Make = Callable[[str], Kit]

@@ -11,7 +11,7 @@ from nvflare.private.fed.client.admin_commands import AdminCommands
 from nvflare.private.fed.client.client_req_processors import ClientRequestProcessors
 
 from lexfed.errors import ConfigError
-from lexfed.federation.flare.hardening import site_commands
+from lexfed.federation.flare.hardening import limits
 from lexfed.federation.flare.kit.folder import COORDINATOR
 from support.deployed.deployments import deployment
 from support.deployed.federations import PATIENCE_S, Federation
@@ -48,8 +48,8 @@ if "coordinator" in sys.orig_argv:
 """
 
 CARELESS_SITE = """
-import lexfed.federation.flare.hardening.site_commands
-lexfed.federation.flare.hardening.site_commands.limit_commands = lambda: None
+import lexfed.federation.flare.hardening.limits
+lexfed.federation.flare.hardening.limits.limit_commands = lambda: None
 """
 
 
@@ -70,16 +70,16 @@ def test_only_commands_of_jobs_are_left() -> None:
     before = kinds(ClientRequestProcessors.request_processors)
     assert {"ShellCommandProcessor", "ConfigureSiteLogProcessor"} <= before
     assert "ConfigureJobLogCommand" in kinds(AdminCommands.commands)
-    site_commands.limit_commands()
-    assert kinds(ClientRequestProcessors.request_processors) == site_commands.PARENT
-    assert kinds(AdminCommands.commands) == site_commands.WORKER
+    limits.limit_commands()
+    assert kinds(ClientRequestProcessors.request_processors) == limits.PARENT
+    assert kinds(AdminCommands.commands) == limits.WORKER
 
 
 @pytest.mark.usefixtures("whole")
 def test_a_flare_with_other_commands_is_refused() -> None:
     del AdminCommands.commands[1]
     with pytest.raises(ConfigError, match="commands that lexfed knows"):
-        site_commands.limit_commands()
+        limits.limit_commands()
 
 
 @pytest.mark.slow

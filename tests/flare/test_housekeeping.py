@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from nvflare.fuel.sec.audit import Auditor
 
-from lexfed.federation.flare.hardening import housekeeping
-from lexfed.federation.flare.hardening.housekeeping import (
+from lexfed.federation.flare.hardening import limits
+from lexfed.federation.flare.hardening.limits import (
     bound_audit,
     forget_jobs,
     rotate,
@@ -52,7 +52,7 @@ def test_a_site_has_no_store(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "LONG", 200)
+    monkeypatch.setattr(limits, "LONG", 200)
     for name in ("add_event", "add_job_event"):
         monkeypatch.setattr(Auditor, name, getattr(Auditor, name))
 

@@ -12,8 +12,8 @@ from nvflare.fuel.f3.streaming.blob_streamer import BlobHandler, BlobTask
 from nvflare.fuel.f3.streaming.stream_types import Stream, StreamError, StreamFuture
 
 from lexfed.federation.engines.channel import InProcessChannel
-from lexfed.federation.flare.hardening import message_limit as module
-from lexfed.federation.flare.hardening.message_limit import (
+from lexfed.federation.flare.hardening import limits as module
+from lexfed.federation.flare.hardening.limits import (
     FRAME,
     WRAPPING,
     Intake,

@@ -10,13 +10,14 @@ import pytest
 
 from lexfed.errors import ConfigError, RunFolderError
 from lexfed.federation.flare.kit.enrolment import (
+    DeploymentRoster,
+    Enrolment,
     enrol,
     install_roster,
     read_roster,
     write_roster,
 )
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
-from lexfed.federation.flare.kit.roster import DeploymentRoster, Enrolment
 
 PIN = "ab" * 32
 SITES = ("north", "south")

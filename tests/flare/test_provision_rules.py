@@ -17,7 +17,7 @@ from nvflare.fuel.utils.config_factory import ConfigFactory
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.hardening import tls13
-from lexfed.federation.flare.hardening.search_confinement import confine
+from lexfed.federation.flare.hardening.limits import confine
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.process import is_running, take
 from lexfed.federation.flare.storage import KitStorage

@@ -2,7 +2,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.models.gradients.chunks import LARGEST_CHUNK, Chunk, capacity, round_blocks
+from lexfed.models.gradients.layer_sum import (
+    LARGEST_CHUNK,
+    Chunk,
+    capacity,
+    round_blocks,
+)
 from lexfed.models.gradients.rounding_error import FLOAT32_UNITS, PAIR_UNITS, chunk_size
 
 SITES = st.lists(st.integers(0, 700), min_size=1, max_size=12)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.federation.planning.tower_shapes import (
+from lexfed.federation.planning.programme_draft import (
     column_groups,
     read_tiers,
     tower_shapes,

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum
-from lexfed.models.gradients.captured_sum import captured_clipped_sum as by_unit
-from lexfed.models.gradients.clips import Clipping
-from lexfed.models.gradients.cut_bits import CutBits
+from lexfed.models.gradients.clipped_sum import captured_clipped_sum as by_unit
+from lexfed.models.gradients.clipping import Clipping, CutBits
 from lexfed.models.networks.captured_model import CapturedModel
 
 Make = Callable[..., nn.Module]

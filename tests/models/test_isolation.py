@@ -11,10 +11,8 @@ from torch.nn import functional
 
 from lexfed.models import LOGISTIC, Batch, build, clipped_sum
 from lexfed.models.gradients.batch import join
-from lexfed.models.networks import dense_model, taps
-from lexfed.models.networks.dense_model import DenseModel
-from lexfed.models.networks.known_layers import closed_form
-from lexfed.models.networks.taps import logits, trace
+from lexfed.models.networks import known_layers
+from lexfed.models.networks.known_layers import DenseModel, closed_form, logits, trace
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -156,8 +154,8 @@ def test_padding_is_what_keeps_rows_of_chains_apart(
     # Without padding it is the negative control.
     monkeypatch.setattr(functional, "linear", _linear_with_edges)
     if not padded:
-        monkeypatch.setattr(taps, "_ROWS", 1)
-        monkeypatch.setattr(taps, "_WIDTH", 1)
+        monkeypatch.setattr(known_layers, "_TRACED_ROWS", 1)
+        monkeypatch.setattr(known_layers, "_WIDTH", 1)
     generator = torch.Generator().manual_seed(0)
     layers = closed_form(_activated(nn.Tanh)(20))
     assert layers is not None
@@ -216,7 +214,7 @@ def test_without_padding_such_a_library_lets_neighbours_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Negative control: padding is what keeps rows apart in the test above.
-    monkeypatch.setattr(dense_model, "_ROWS", 1)
+    monkeypatch.setattr(known_layers, "_ROWS", 1)
     assert _neighbours_matter(make_model(spec, slots), slots, dtype)
 
 

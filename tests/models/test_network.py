@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.models.rule import network_part
-from lexfed.models.rule.state import TargetEstimate, TowerState, geometry
+from lexfed.models.rule.estimates import TargetEstimate, TowerState, geometry
 from lexfed.models.towers.cascade import (
     LONGEST,
     Model,
@@ -18,8 +18,7 @@ from lexfed.models.towers.cascade import (
     network_inputs,
     to_bytes,
 )
-from lexfed.models.towers.facts import RuleFacts
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers.shape import RuleFacts, TowerShape
 from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.federation.planning.tower_shapes import tower_shapes
-from lexfed.federation.programme.scoring import metrics
-from lexfed.models.losses import Loss, LossName
+from lexfed.federation.planning.programme_draft import tower_shapes
+from lexfed.models.losses import Loss, LossName, metrics
 from lexfed.models.rule.contributions import (
     into_ball,
     label_vectors,
@@ -20,10 +19,14 @@ from lexfed.models.rule.contributions import (
     residual_vectors,
 )
 from lexfed.models.rule.estimates import (
+    TargetEstimate,
+    TowerState,
+    geometry,
     learn_labels,
     learn_moments,
     learn_residuals,
     posterior,
+    unknown_target,
     weights_and_bias,
 )
 from lexfed.models.rule.purchases import (
@@ -32,13 +35,7 @@ from lexfed.models.rule.purchases import (
     plan_tower,
     worth_training,
 )
-from lexfed.models.rule.state import (
-    TargetEstimate,
-    TowerState,
-    geometry,
-    unknown_target,
-)
-from lexfed.models.towers.facts import RuleFacts, public_guess, statistics_clip
+from lexfed.models.towers.shape import RuleFacts, public_guess, statistics_clip
 from support.federation.worlds import (
     Floats,
     World,

@@ -14,11 +14,10 @@ import numpy as np
 import torch
 
 from lexfed.arrays import Floats, Integers
-from lexfed.federation.coordinator import released_tables
-from lexfed.federation.programme import follow_ups
-from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.stage import Stage
-from lexfed.federation.site import query_checks, table_counts
+from lexfed.federation.coordinator import progress
+from lexfed.federation.programme import sketch_schedule
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.site import data_holder, table_counts
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from support.federation import counting_checks as checks
@@ -89,7 +88,7 @@ def _weights_as_they_are(patch: Patch) -> None:
 
 
 def _nothing_is_checked(patch: Patch) -> None:
-    patch.setattr(query_checks, "are_follow_ups", lambda *_: True)
+    patch.setattr(data_holder, "are_follow_ups", lambda *_: True)
 
 
 def _ends_are_trusted(patch: Patch) -> None:
@@ -103,13 +102,17 @@ def _ends_are_trusted(patch: Patch) -> None:
 
 def _always_asked(patch: Patch) -> None:
     def broken(table: RequestedTable, _: Sequence[Any]) -> Floats:
-        return np.array(follow_ups.ANY_ENDS) if table.domain == "bins" else np.zeros(0)
+        return (
+            np.array(sketch_schedule.ANY_ENDS)
+            if table.domain == "bins"
+            else np.zeros(0)
+        )
 
-    patch.setattr(follow_ups, "_found", broken)
+    patch.setattr(sketch_schedule, "_finding", broken)
 
 
 def _counts_as_released(patch: Patch) -> None:
-    real = released_tables.table_memory
+    real = progress.table_memory
 
     def broken(stage: Stage, *others: Any) -> Any:
         memory = real(stage, *others)

@@ -12,8 +12,8 @@ import numpy as np
 
 from lexfed.budget import column_importance
 from lexfed.data.encoding import Encoding
-from lexfed.federation.planning import importance_programme as buying
-from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.planning import purchase_programmes as buying
+from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.models.towers.shape import TowerShape
 from lexfed.run.pricing import priced_run
 from support.mutant import Mutant, Patch, both_tests

@@ -15,7 +15,7 @@ import pytest
 from lexfed.federation.engines import channel, masked_setting, masked_sums
 from lexfed.federation.engines.clear_sums import RoundLost
 from lexfed.federation.engines.masked_sums import MaskedSums
-from lexfed.federation.programme import noise_shares
+from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Refusal, Reply
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Site
@@ -66,7 +66,7 @@ def a_sum_has_the_noise_that_is_charged() -> None:
         total = np.zeros(stage.dimension, dtype=np.int64)
         for site in range(cohort.honest):
             source = SeededSource(number, f"noise/{site}")
-            total = noise_shares.add_share(total, stage, release, cohort, source)
+            total = integer_sums.add_share(total, stage, release, cohort, source)
         found.append(total)
     half = half_variance(release.groups[0].sigma, stage.blocks[0].grid.step, cohort)
     charged_variance = 2 * half * cohort.honest
@@ -141,12 +141,12 @@ def a_message_counts_for_its_sender() -> None:
 
 
 def _no_share(patch: Patch) -> None:
-    patch.setattr(noise_shares, "add_share", lambda total, *_: total)
+    patch.setattr(integer_sums, "add_share", lambda total, *_: total)
 
 
 def _half_a_share(patch: Patch) -> None:
     patch.setattr(
-        noise_shares,
+        integer_sums,
         "half_variance",
         lambda sigma, step, cohort: half_variance(sigma, step, cohort) // 2,
     )

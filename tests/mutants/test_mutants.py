@@ -29,14 +29,14 @@ from lexfed.data.people import unit_blocks
 from lexfed.durable import publish_file
 from lexfed.errors import ConfigError, Refused
 from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.noisy_descent import TowerSteering
 from lexfed.federation.coordinator.rounds import Coordinator
-from lexfed.federation.coordinator.steering import TowerSteering
 from lexfed.federation.engines import clear_sums
 from lexfed.federation.planning import draft_releases, training_programme
-from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Query, Reply, answer_from_bytes
-from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site import contributions
 from lexfed.federation.site import data_holder as sites
 from lexfed.federation.site.contributions import contribute
@@ -608,7 +608,7 @@ def _envelope_blind_to_clips(patch: Patch) -> None:
 
 
 def _any_noise(patch: Patch) -> None:
-    patch.setattr(sites, "admits", lambda *_: True)
+    patch.setattr(Stage, "admits", lambda *_: True)
 
 
 def _spends_it_all(patch: Patch) -> None:

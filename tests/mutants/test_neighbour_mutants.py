@@ -13,7 +13,7 @@ import numpy as np
 from lexfed.data.people import lots, site_partition
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.unit_blocks import cap_records
-from lexfed.federation.programme.stage import Stage
+from lexfed.federation.programme.sequence import Stage
 from lexfed.run.intake import population
 from support.mutant import Mutant, Patch, both_tests
 from support.run import neighbour_checks as checks

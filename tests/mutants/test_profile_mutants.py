@@ -12,7 +12,7 @@ import numpy as np
 
 from lexfed.data.people.lots import Split
 from lexfed.data.reading.conversion import raw_places
-from lexfed.federation.planning import profile_programme
+from lexfed.federation.planning import purchase_programmes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.run.earlier_runs import used_profile
 from lexfed.run.pricing import priced_run
@@ -23,18 +23,18 @@ from support.run import profile_checks as checks
 
 
 def _charged_to_less(patch: Patch) -> None:
-    real = profile_programme._wanted
+    real = purchase_programmes._profile_draft
 
     def lower(step: Any, *others: Any) -> Any:
         return real(replace(step, reads=Tier.NON_PERSONAL), *others)
 
-    patch.setattr(profile_programme, "_wanted", lower)
+    patch.setattr(purchase_programmes, "_profile_draft", lower)
 
 
 def _charged_as_label(patch: Patch) -> None:
-    real = profile_programme._wanted
+    real = purchase_programmes._profile_draft
     patch.setattr(
-        profile_programme,
+        purchase_programmes,
         "_wanted",
         lambda step, *o: real(replace(step, reads=None), *o),
     )
@@ -47,7 +47,7 @@ def _reads_the_slots_of_others(patch: Patch) -> None:
         own = raw_places(columns)
         return {**own, "dose": own["hba1c"]}
 
-    patch.setattr(profile_programme, "raw_places", places)
+    patch.setattr(purchase_programmes, "raw_places", places)
 
 
 def _free_of_charge(patch: Patch) -> None:

@@ -10,18 +10,19 @@ from lexfed.federation.coordinator import sketch_learner
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
 from lexfed.federation.planning import tower_sketches
 from lexfed.federation.planning.programme_draft import DraftRelease
-from lexfed.federation.site import contributions, query_checks
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site import contributions, data_holder
 from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
 from support.federation import sketching_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _any_column(patch: Patch) -> None:
-    patch.setattr(query_checks, "_may_be_chosen", lambda *_: True)
+    patch.setattr(data_holder, "_may_be_chosen", lambda *_: True)
 
 
 def _any_weights(patch: Patch) -> None:
-    patch.setattr(query_checks, "are_weights", lambda *_: True)
+    patch.setattr(data_holder, "are_weights", lambda *_: True)
 
 
 def _weights_enlarge(patch: Patch) -> None:
@@ -64,7 +65,7 @@ def _weights_unused(patch: Patch) -> None:
 
 
 def _one_divisor(patch: Patch) -> None:
-    patch.setattr(sketch_learner, "weighted_stage", lambda _, stage, *__: stage)
+    patch.setattr(Programme, "weighted", lambda _, stage, *__: stage)
 
 
 def _asked_again(patch: Patch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from lexfed.config import load
 from lexfed.config.open_decisions import load_open
 from lexfed.errors import ConfigError, DataError, RunFolderError
-from lexfed.federation.planning.profile_resolution import PERSONS
+from lexfed.federation.planning.purchase_programmes import PERSONS
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.run import load_population, price
 from lexfed.run.earlier_runs.used_profile import read_profile

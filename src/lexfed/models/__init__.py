@@ -9,7 +9,7 @@ flat vector.
     gradients/    clipped sums over units, with bounds on their rounding
     towers/       the cascade: one tower per tier, and its public facts
     rule/         the default rule: releases bought, sums learned from
-    losses, descent, slot_importance
+    losses, descent
 
 A record's contribution may depend on that record, on public numbers and on
 released ones only, to the bit: paddings and chunks are there for that. Names of

@@ -17,7 +17,7 @@ from lexfed.evaluate.attacks.informed_observer import (
 )
 from lexfed.evaluate.attacks.observed_run import Observer, noise_of, observe_run
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
-from lexfed.federation.programme.stage import Stage
+from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.run.pricing.priced_run import PricedRun, price
 from support.evaluation.attacked_worlds import hospital

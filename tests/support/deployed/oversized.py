@@ -15,7 +15,7 @@ from nvflare.fuel.f3.cellnet.cell import Cell
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message
 
-from lexfed.federation.flare.hardening.message_limit import intake, limit_intake
+from lexfed.federation.flare.hardening.limits import intake, limit_intake
 
 MOST = 4_000_000
 _TRIES = 200

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.federation.coordinator.learner import Learner
-from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.coordinator.progress import tables_so_far
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.sketch.estimates.item_counts import counts

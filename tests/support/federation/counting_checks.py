@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from lexfed.federation.coordinator.learner import Learner
-from lexfed.federation.coordinator.released_tables import table_memory, tables_so_far
+from lexfed.federation.coordinator.progress import table_memory, tables_so_far
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.contributions import contribute

@@ -21,10 +21,11 @@ from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.channel import Channel
 from lexfed.federation.engines.clear_sums import RoundLost
-from lexfed.federation.engines.masked_messages import MaskedAnswer, read_answer
 from lexfed.federation.engines.masked_setting import (
+    MaskedAnswer,
     MaskEpochs,
     epoch_settings,
+    read_answer,
     seat_identity,
 )
 from lexfed.federation.engines.masked_site import MaskedSite

@@ -12,7 +12,7 @@ from lexfed.data.letter_pairs import pairs_of
 from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices
-from lexfed.federation.planning.profile_programme import plan_profile
+from lexfed.federation.planning.purchase_programmes import plan_profile
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier

@@ -16,15 +16,14 @@ from lexfed.budget.sites import shared_total
 from lexfed.budget.sites.profiles import BudgetProfile, ParticipationFactors
 from lexfed.errors import Refused
 from lexfed.federation.planning import site_shares
-from lexfed.federation.programme import stage
+from lexfed.federation.programme import sequence
 from lexfed.federation.programme.messages import (
     Query,
     Refusal,
     Reply,
     answer_from_bytes,
 )
-from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.stage import Stage
+from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site import data_holder as sites
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site
@@ -213,7 +212,7 @@ def weight_applied_before_the_clip(patch: Patch) -> None:
 
 def weighted_rounding_unpaid(patch: Patch) -> None:
     """The grid is as coarse for a light site as for a heavy one."""
-    patch.setattr(stage, "_inside", lambda _, weight: weight)
+    patch.setattr(sequence, "_inside", lambda _, weight: weight)
 
 
 def clients_not_weighted(patch: Patch) -> None:
@@ -257,13 +256,13 @@ def rates_of_sites_ignored(patch: Patch) -> None:
 
 def claimed_by_the_lightest_site(patch: Patch) -> None:
     """The claim of a profile is that of its smallest weight."""
-    real = Stage.release_for_all
+    real = Stage.release_for
 
-    def broken(self: Stage, release: Release, places: Sequence[int]) -> Any:
+    def broken(self: Stage, release: Release, *places: int) -> Any:
         lightest = min(places, key=lambda place: self.weights[place])
-        return real(self, release, (lightest,))
+        return real(self, release, lightest)
 
-    patch.setattr(Stage, "release_for_all", broken)
+    patch.setattr(Stage, "release_for", broken)
 
 
 def one_budget_for_all_sites(patch: Patch) -> None:

@@ -17,14 +17,15 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.data.people.unit_blocks import UnitBlock, person_keys
 from lexfed.federation.planning.choices import Choices
-from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
-from lexfed.federation.planning.programme_price import price_programme
+from lexfed.federation.planning.programme_draft import (
+    DraftRelease,
+    ProgrammeDraft,
+    tower_shapes,
+)
+from lexfed.federation.planning.programme_price import lay_out, price_programme
 from lexfed.federation.planning.site_shares import whole_shares
-from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.programme.messages import Query
-from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.stage import Stage
+from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site.table_counts import FINEST
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.sketch.queries.requested_tables import RequestedTable

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.coordinator.progress import tables_so_far
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.watched_columns import watched_columns

@@ -12,7 +12,7 @@ from lexfed import config as configuration
 from lexfed.budget import column_importance
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ClaimError
-from lexfed.federation.planning import importance_programme as buying
+from lexfed.federation.planning import purchase_programmes as buying
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.run import load_population, price

@@ -32,8 +32,8 @@ from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines import clear_sums
 from lexfed.federation.engines.clear_sums import Engine, InProcess, Simulation
 from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.integer_sums import noised_by_site
 from lexfed.federation.programme.messages import Query, Refusal, Reply
-from lexfed.federation.programme.noise_shares import noised_by_site
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site import data_holder
 from lexfed.federation.site.data_holder import Site

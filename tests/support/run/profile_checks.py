@@ -9,7 +9,7 @@ import numpy as np
 from lexfed.config import load
 from lexfed.config.open_decisions import load_open
 from lexfed.data.people.lots import LotKeys
-from lexfed.federation.planning.profile_resolution import hidden_shares
+from lexfed.federation.planning.purchase_programmes import hidden_shares
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.run import load_population, price
 from lexfed.run.purchases.profile_population import load_profile_population

@@ -16,7 +16,7 @@ from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
 from lexfed.errors import ConfigError
-from lexfed.federation.planning.dropout_tolerance import noise_cohort
+from lexfed.federation.planning.choices import noise_cohort
 
 TRUST: KeyPath = ("privacy", "trust")
 ENGINE: KeyPath = ("federation", "engine")

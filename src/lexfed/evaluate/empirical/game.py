@@ -32,8 +32,8 @@ from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.programme.sequence import Programme, Stage
-from lexfed.federation.programme.site_weights import sum_weights
 from lexfed.federation.site import contributions as at_sites
+from lexfed.federation.site.contributions import sum_weights
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.run import PricedRun

@@ -37,11 +37,11 @@ LEARNING = "learning"
 """Everything else in the rounds: gradients, sums, steps, messages, metrics."""
 ROUNDS: Prefixes = {
     "clipping": (
-        *("models/gradients/clips.py", "models/gradients/norms.py"),
-        "models/gradients/captured_sum.py:_clip",
+        *("models/gradients/clipping.py", "models/gradients/clipping.py"),
+        "models/gradients/clipped_sum.py:_clip",
         "federation/site/contributions.py:_clip",
     ),
-    "noise": (*("privacy/noise/", "federation/programme/noise_shares.py"),),
+    "noise": (*("privacy/noise/", "federation/programme/integer_sums.py"),),
     "masks": ("secagg/", "federation/engines/masked_"),
     "accounting": ("privacy/", "ledger/", "run/driver/site_accounts.py"),
     "log": (*("audit/", "signing/", "durable.py", "run/audit_log/", "run/folder.py"),),

@@ -16,7 +16,7 @@ from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.evaluate.comparison.case import Case, model_of
 from lexfed.evaluate.comparison.split_rows import SplitRows
 from lexfed.evaluate.datasets import Dataset
-from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum

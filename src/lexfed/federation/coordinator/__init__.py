@@ -3,8 +3,8 @@
 
 `rounds` has `Coordinator`: `next` charges a round and returns its query, `receive`
 takes the answers. `learner` decides what a stage asks and what follows from a
-release, with `noisy_descent` and `steering` for towers that no rule trains and
-`sketch_learner` for stages of sketches.
+release, with `noisy_descent` for towers that no rule trains and `sketch_learner` for
+stages of sketches.
 
 All state is a `Progress`: the released model and released vectors by name. Learning
 is a function of that and of public constants, so it costs nothing and may be

@@ -13,28 +13,26 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.federation.coordinator.noisy_descent import NoisyDescent
+from lexfed.federation.coordinator.noisy_descent import (
+    DescentRelease,
+    NoisyDescent,
+    TowerSteering,
+)
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
-from lexfed.federation.coordinator.steering import DescentRelease, TowerSteering
-from lexfed.federation.programme.admission import (
-    most_rounds,
-    planned_release,
-    with_noise,
-)
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.rule import estimates, network_part
-from lexfed.models.rule.purchases import listens
-from lexfed.models.rule.state import (
+from lexfed.models.rule.contributions import importance_radius
+from lexfed.models.rule.estimates import (
     Geometry,
     TargetEstimate,
     TowerState,
     geometry,
     unknown_target,
 )
-from lexfed.models.slot_importance import importance_radius
+from lexfed.models.rule.purchases import listens
 from lexfed.models.towers.cascade import Model, Tower, untrained_model
-from lexfed.models.towers.facts import RuleFacts
+from lexfed.models.towers.shape import RuleFacts
 from lexfed.privacy.releases import Release
 
 __all__ = ["Learner", "Progress"]
@@ -46,8 +44,8 @@ class Learner:
     def __init__(self, programme: Programme) -> None:
         self._programme = programme
         self._steering = TowerSteering(programme)
-        self._descending = NoisyDescent(programme, self._steering)
-        self._looking = SketchLearner(programme)
+        self._descent = NoisyDescent(programme, self._steering)
+        self._sketches = SketchLearner(programme)
 
     def start(self) -> Progress:
         """Return the state at which every run of the programme begins."""
@@ -64,39 +62,40 @@ class Learner:
         With `most_noise` it is the most noise of the range instead.
         """
         stage = self._programme.stages[progress.stage]
-        planned = planned_release(stage, progress.step)
-        if not self._steering.steers(stage):
+        planned = stage.planned(progress.step)
+        if not self._programme.steers(stage):
             return planned
         factor = self._steering.state(stage, progress.memory).noise
-        if most_noise or self._looking.is_cautious(progress.memory):
+        if most_noise or self._sketches.is_cautious(progress.memory):
             factor = stage.noise_range[1]
-        return with_noise(stage, planned, factor)
+        return stage.with_noise(planned, factor)
 
     def is_over(self, progress: Progress) -> bool:
         """Return True if a stage has no further round, whatever its budget has left."""
         stage = self._programme.stages[progress.stage]
-        if progress.step >= most_rounds(stage):
+        if progress.step >= stage.most_rounds:
             return True
         if stage.kind == "sketch":
-            return self._looking.question(progress) is None
-        return progress.step > 0 and self._steering.is_over(stage, progress.memory)
+            return self._sketches.question(progress) is None
+        steered = progress.step > 0 and self._programme.steers(stage)
+        return steered and self._steering.is_over(stage, progress.memory)
 
     def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         """Return the model and the numbers that sites need to answer a round."""
         model, arrays = self._question(progress)
-        return model, {**arrays, **self._looking.weights(progress)}
+        return model, {**arrays, **self._sketches.weights(progress)}
 
     def _question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         stage = self._programme.stages[progress.stage]
         if stage.kind == "gradient" and self._programme.networks:
             return self._network_question(stage, progress)
         if stage.kind in ("gradient", "update"):
-            arrays = self._descending.question(stage, progress.memory, progress.step)
+            arrays = self._descent.question(stage, progress.memory, progress.step)
             return progress.model, arrays
         if stage.kind == "residuals":
             return progress.model, self._residuals_question(stage, progress)
         if stage.kind == "sketch":
-            return progress.model, self._looking.question(progress) or {}
+            return progress.model, self._sketches.question(progress) or {}
         return progress.model, {}
 
     def learn(
@@ -109,8 +108,8 @@ class Learner:
         """Return the state after a release.
 
         Args:
-            progress: where the run stood when it was asked for.
-            release: what was charged for it.
+            progress: the state when the round was asked.
+            release: the charge.
             released: the numbers.
             missing: sites that are not in the sum although they were asked.
         """
@@ -126,7 +125,7 @@ class Learner:
         released: Floats,
         missing: Collection[str],
     ) -> Progress:
-        now = self._looking.counted(stage.at(progress.step), progress)
+        now = self._sketches.counted(stage.at(progress.step), progress)
         now = self._programme.without(now, missing)
         divisor = now.divisor_of(release)
         mean = released / divisor
@@ -138,14 +137,14 @@ class Learner:
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
         if stage.kind == "sketch":
-            memory = self._looking.learned(progress, release, released, len(missing))
+            memory = self._sketches.learned(progress, release, released, len(missing))
             return replace(progress, memory=memory)
         if stage.kind == "gradient" and self._programme.networks:
             return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
             tower = progress.model.towers[stage.tower]
-            came = DescentRelease(now, progress.step, release, mean)
-            tower, memory = self._descending.learn(came, tower, progress.memory)
+            descent = DescentRelease(now, progress.step, release, mean)
+            tower, memory = self._descent.learn(descent, tower, progress.memory)
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)
@@ -275,7 +274,7 @@ class Learner:
 
     def _kappa(self, stage: Stage, progress: Progress) -> float:
         """Return the bound of the signal over the norm of the noise of all rounds."""
-        counted = self._looking.counted
+        counted = self._sketches.counted
         precision = sum(
             (counted(stage.at(k), progress).divisor_of(release) / self._noise(release))
             ** 2

@@ -59,15 +59,15 @@ class Coordinator:
         progress: Progress,
         log: str = "",
     ) -> None:
-        """Go on from a state.
+        """Continue a run from a state.
 
         Args:
-            programme: what is run.
+            programme: of the run.
             learner: asks and learns.
             ledger: what may be released; None without privacy.
             sources: random bits by purpose.
-            progress: where the run stands.
-            log: origin of its audit log, which sites' receipts are bound to.
+            progress: the state.
+            log: origin of the audit log, which sites' receipts are bound to.
         """
         self._programme = programme
         self._digest = programme.digest
@@ -132,9 +132,7 @@ class Coordinator:
         A round that does not fit in its stage's part any more is asked with the most
         noise of its range, if that fits: a rest of the budget is worth a noisy round.
         """
-        paid: tuple[Release, ...] = ()
-        if self._ledger is not None:
-            paid = self._ledger.events()
+        paid = () if self._ledger is None else self._ledger.events()
         if charged:
             paid = paid[:-1]
         while self.progress.stage < len(self._programme.stages):
@@ -193,11 +191,11 @@ class Coordinator:
         answers: Sequence[Reply | Refusal],
         missing: Collection[str] = (),
     ) -> RoundRelease:
-        """Sum the answers, add noise, and learn from what is thereby released.
+        """Sum the answers, add noise, and learn from the release.
 
         Args:
-            query: what was asked.
-            answers: what came back.
+            query: of the round.
+            answers: of the sites.
             missing: sites that were asked and are not in the answers.
 
         Raises:
@@ -223,7 +221,7 @@ class Coordinator:
         return RoundRelease(self.progress, total)
 
     def lost(self, query: Query) -> Progress:
-        """Go on after a round that was charged and came to nothing."""
+        """Return the state after a round that was charged and released nothing."""
         self.progress = self.progress.after_round(query.stage, query.step)
         return self.progress
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at tables: what a sketch stage asks, and what a run makes of the answers.
+"""The questions of sketch stages, and what a run makes of the released tables.
 
 Everything here is a function of released tables, of the released model and of public
 constants. So it is post-processing, and what it changes afterwards (weights of sites,
@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
-from lexfed.federation.coordinator.progress import Memory, Progress
-from lexfed.federation.coordinator.released_tables import (
+from lexfed.federation.coordinator.progress import (
+    Memory,
+    Progress,
     table_memory,
     tables_before,
     tables_so_far,
 )
-from lexfed.federation.programme.follow_ups import next_question
-from lexfed.federation.programme.sequence import Programme, Stage
-from lexfed.federation.programme.site_weights import NAME, is_weighed, weighted_stage
-from lexfed.federation.programme.sketch_schedule import leading_columns
+from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme, Stage
+from lexfed.federation.programme.sketch_schedule import SketchSchedule, next_question
+from lexfed.models.rule.contributions import slot_scales, slot_weights
+from lexfed.models.towers.cascade import Model
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.drift import Drift, NoisedHistogram, drift
 from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site
-from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.watched_columns import WatchedColumn
 
 DRIFTED = "sketch.drifted"
@@ -38,7 +38,7 @@ PERSONS = "sketch.persons"
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """A column that was looked at: cells by site, [sites, cells], and their noise."""
+    """A counted column: cells by site, [sites, cells], and the variance of noise."""
 
     column: WatchedColumn
     cells: Floats
@@ -73,8 +73,8 @@ class SketchLearner:
         stage = self._programme.stages[progress.stage]
         if stage.tables[0].domain == "chosen":
             return self._columns(stage, progress)
-        told = tables_before(self._programme, progress.memory, progress.stage)
-        return next_question(stage.tables, told)
+        released = tables_before(self._programme, progress.memory, progress.stage)
+        return next_question(stage.tables, released)
 
     def _columns(self, stage: Stage, progress: Progress) -> dict[str, Floats] | None:
         chosen = leading_columns(self._programme.sketching, progress.model, stage.tower)
@@ -105,52 +105,71 @@ class SketchLearner:
         )
         memory = {**progress.memory, **tables}
         if stage.tables[0].domain == "keys" and programme.sketching.weights != "none":
-            [told] = tables_before(programme, tables, progress.stage + 1)
-            found = np.array([one.at_least for one in duplicate_shares(told)])
-            memory[FACTORS] = overlap_factors(found, progress.memory.get(FACTORS))
-            memory[NAME] = site_weights(memory[FACTORS])
-            memory[PERSONS] = persons_by_site(told)
+            [keys] = tables_before(programme, tables, progress.stage + 1)
+            overlaps = np.array([one.at_least for one in duplicate_shares(keys)])
+            memory[FACTORS] = overlap_factors(overlaps, progress.memory.get(FACTORS))
+            memory[SITE_WEIGHTS] = site_weights(memory[FACTORS])
+            memory[PERSONS] = persons_by_site(keys)
         if any(one.warns for _, one in column_drifts(programme, memory)):
             memory[DRIFTED] = np.ones(1)
         return memory
 
     def weights(self, progress: Progress) -> dict[str, Floats]:
         """Return the weights that a query carries, by their name; or nothing."""
-        if not is_weighed(self._programme, progress.stage):
+        if not self._programme.is_weighed(progress.stage):
             return {}
         # A lost round leaves every site with its own weight.
         ones = np.ones(len(self._programme.sites))
-        return {NAME: progress.memory.get(NAME, ones)}
+        return {SITE_WEIGHTS: progress.memory.get(SITE_WEIGHTS, ones)}
 
     def counted(self, stage: Stage, progress: Progress) -> Stage:
         """Return a stage with the weights and the divisor of its sums."""
-        found = self.weights(progress)
-        if not found:
+        arrays = self.weights(progress)
+        if not arrays:
             return stage
-        known = progress.memory.get(PERSONS)
-        return weighted_stage(self._programme, stage, found[NAME], known)
+        persons = progress.memory.get(PERSONS)
+        return self._programme.weighted(stage, arrays[SITE_WEIGHTS], persons)
 
     def is_cautious(self, memory: Memory) -> bool:
         """Return True if the population has drifted, so that noise must not shrink."""
         return DRIFTED in memory
 
 
+def leading_columns(
+    sketching: SketchSchedule, model: Model, tower: int
+) -> tuple[int, ...]:
+    """Return the columns that the towers up to one lean on most, in their own order.
+
+    A column counts by the length of its weights, each times the public guess of how
+    far its slot moves. A tower whose weights belong to no single slots has none.
+    """
+    lengths: dict[int, float] = {}
+    for one in model.towers[: tower + 1]:
+        weights = slot_weights(one)
+        if weights is None:
+            continue
+        moved = np.linalg.norm(weights, axis=1) * slot_scales(one.shape)
+        of_slot = dict(zip(one.shape.slots, moved.tolist(), strict=True))
+        for place in sketching.within(one.shape.slots):
+            own = [of_slot[slot] for slot in sketching.watched[place].slots]
+            lengths[place] = float(np.linalg.norm(own))
+    longest = sorted(lengths, key=lambda place: (-lengths[place], place))
+    return tuple(sorted(longest[: sketching.columns]))
+
+
 def column_looks(programme: Programme, memory: Memory) -> Iterator[ColumnLook]:
-    """Return the columns that were looked at, in order; each look once."""
-    for told in tables_so_far(programme, memory):
-        if told.table.domain == "chosen":
-            yield _look(programme, told)
-
-
-def _look(programme: Programme, told: ReleasedTable) -> ColumnLook:
-    column = programme.sketching.watched[int(told.asked[0])]
-    return ColumnLook(column, told.counts[:, 0, : column.cells], told.variance)
+    """Yield the columns that were counted, in order; each look once."""
+    for table in tables_so_far(programme, memory):
+        if table.table.domain == "chosen":
+            column = programme.sketching.watched[int(table.asked[0])]
+            cells = table.counts[:, 0, : column.cells]
+            yield ColumnLook(column, cells, table.variance)
 
 
 def column_drifts(
     programme: Programme, memory: Memory
 ) -> list[tuple[WatchedColumn, Drift]]:
-    """Compare every column that was looked at with what was released before the run.
+    """Compare every counted column with its counts from before the run.
 
     Guarantees:
         Without any drift there is a warning in at most 5 % of all runs.
@@ -164,7 +183,7 @@ def column_drifts(
 
 
 def most_looks(programme: Programme) -> int:
-    """Return the largest number of columns that are looked at in all."""
+    """Return the largest number of columns that a run counts."""
     return sum(
         table.domain == "chosen" for stage in programme.stages for table in stage.tables
     )

@@ -9,6 +9,6 @@ two ends of an engine that opens the sum of enough sites and nothing else.
 A new engine implements `Engine`, or only `Channel` if it carries bytes. It decides
 nothing about budgets: a lost round stays charged (`RoundLost`). Under the same seeds
 `InProcess` and `Simulation` release the same numbers within one grid step. The four
-message tags of `masked_messages` and the terms of `masked_setting` are the protocol
+message tags and the terms of `masked_setting` are the protocol
 between versions; both ends derive the terms by themselves.
 """

@@ -17,6 +17,7 @@ import torch
 from lexfed.errors import Refused
 from lexfed.federation.engines.channel import Channel
 from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.integer_sums import noised_by_site
 from lexfed.federation.programme.messages import (
     Query,
     Refusal,
@@ -24,7 +25,6 @@ from lexfed.federation.programme.messages import (
     answer_from_bytes,
     longest_answer,
 )
-from lexfed.federation.programme.noise_shares import noised_by_site
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site, Sources

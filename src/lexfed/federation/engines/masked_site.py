@@ -13,14 +13,14 @@ from functools import partial
 from hashlib import sha256
 
 from lexfed.errors import LexfedError, SecAggError
-from lexfed.federation.engines.masked_messages import (
+from lexfed.federation.engines.masked_setting import (
     EpochRequest,
+    EpochSettings,
     MaskedAnswer,
     MaskedQuery,
     PieceRequest,
     read_request,
 )
-from lexfed.federation.engines.masked_setting import EpochSettings
 from lexfed.federation.programme.messages import Refusal, answer_to_bytes
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.identities import Identity

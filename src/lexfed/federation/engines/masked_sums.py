@@ -23,17 +23,18 @@ from lexfed.federation.engines.clear_sums import (
     RoundLost,
     too_few,
 )
-from lexfed.federation.engines.masked_messages import (
+from lexfed.federation.engines.masked_setting import (
     EpochRequest,
     MaskedQuery,
+    MaskEpochs,
     PieceRequest,
     read_answer,
     refusal_in,
+    seat_name,
     sender_of,
 )
-from lexfed.federation.engines.masked_setting import MaskEpochs, seat_name
+from lexfed.federation.programme.integer_sums import longest_sum, stays_within
 from lexfed.federation.programme.messages import LONGEST_RECEIPT, Query, Refusal, Reply
-from lexfed.federation.programme.noise_shares import longest_sum, stays_within
 from lexfed.federation.programme.sequence import Programme
 from lexfed.secagg.envelopes.payloads import longest_deal
 from lexfed.secagg.mask_sessions.round_record import RoundRecord

@@ -19,7 +19,7 @@ from nvflare.app_common.job_launcher.client_process_launcher import (
     ClientProcessJobLauncher,
 )
 
-from lexfed.federation.flare.hardening.housekeeping import forget_jobs
+from lexfed.federation.flare.hardening.limits import forget_jobs
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.process import through_here
 

@@ -23,7 +23,7 @@ from typing import NoReturn
 from lexfed.durable import FileLock
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import connections, notices
-from lexfed.federation.flare.hardening.housekeeping import (
+from lexfed.federation.flare.hardening.limits import (
     bound_audit,
     forget_jobs,
     rotate,
@@ -135,9 +135,11 @@ def take(kit: Kit) -> FileLock:
 
 def main() -> None:
     """Check the kit, put the rules in force, then run FLARE's program."""
-    from lexfed.federation.flare.hardening.message_limit import limit_intake
-    from lexfed.federation.flare.hardening.search_confinement import confine
-    from lexfed.federation.flare.hardening.site_commands import limit_commands
+    from lexfed.federation.flare.hardening.limits import (
+        confine,
+        limit_commands,
+        limit_intake,
+    )
     from lexfed.federation.flare.hardening.tls13 import enforce
     from lexfed.federation.flare.provision.startup_check import check_kit
 

@@ -10,10 +10,11 @@ from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.record_classes import RecordClass
 from lexfed.budget.sites.profiles import BudgetProfile
 from lexfed.data.encoding import Encoding
-from lexfed.federation.planning.dropout_tolerance import noise_cohort
+from lexfed.errors import ConfigError, Problem
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.losses import LossName
 from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.terms import Accountant, Mechanism, Realisation, StepSchedule, Trust, Unit
 from lexfed.tiers import Tier
 
@@ -140,3 +141,18 @@ class PopulationFacts:
     site_units: tuple[float, ...] = ()
     profiles: tuple[BudgetProfile, ...] = ()
     classes: tuple[RecordClass, ...] = ()
+
+
+def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
+    """Return the sites that add shares of noise behind masks.
+
+    Raises:
+        ConfigError: if so few sites cannot withstand that much, with words why.
+    """
+    if sites < 2:
+        what = "one site has nobody to add up with"
+        raise ConfigError([Problem("secure aggregation", what, "let more take part")])
+    # Beyond all sites is as impossible as all of them, and has the same words.
+    cohort = NoiseCohort(sites, min(colluders, sites), min(dropouts, sites))
+    Threshold.malicious(sites, colluders, dropouts)
+    return cohort

@@ -20,11 +20,10 @@ from lexfed.budget.allocation import TierFacts
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.record_classes import raised_reads
 from lexfed.federation.planning.choices import LINEAR, Choices, PopulationFacts
-from lexfed.federation.planning.programme_draft import DraftRelease
-from lexfed.federation.planning.tower_shapes import column_groups
+from lexfed.federation.planning.programme_draft import DraftRelease, column_groups
 from lexfed.federation.programme.messages import QueryKind
-from lexfed.federation.programme.scoring import histogram_cells
 from lexfed.models.descent import DEFAULT_CLIP, default_rounds
+from lexfed.models.losses import histogram_cells
 from lexfed.models.networks.flat_parameters import count, group_index
 from lexfed.models.rule import network_part
 from lexfed.models.rule.purchases import (
@@ -33,8 +32,7 @@ from lexfed.models.rule.purchases import (
     plan_tower,
     worth_training,
 )
-from lexfed.models.towers.facts import RuleFacts
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers.shape import RuleFacts, TowerShape
 from lexfed.privacy.releases import CLIP_BIT
 from lexfed.tiers import Tier
 

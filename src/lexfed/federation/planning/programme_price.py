@@ -5,7 +5,10 @@ Training, the purchase of importances and the purchase of a profile differ in wh
 want and in how towers share the budget. All else is decided here, once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
 
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.noise_plan import (
@@ -14,10 +17,19 @@ from lexfed.budget.noise_plan import (
     searched_releases,
     tower_bounds,
 )
-from lexfed.federation.planning.programme_draft import ProgrammeDraft
-from lexfed.federation.planning.site_shares import planned_shares
-from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.programme.sequence import Programme
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.programme_draft import (
+    DraftRelease,
+    ProgrammeDraft,
+    column_groups,
+)
+from lexfed.federation.planning.site_shares import SiteShares, phases_of, planned_shares
+from lexfed.federation.programme.integer_sums import grid_in_ring
+from lexfed.federation.programme.sequence import Block, Programme, Stage
+from lexfed.federation.programme.sketch_schedule import SketchSchedule
+from lexfed.models.gradients.rounding_error import summation_error
+from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release
 
 ShareRule = Callable[[tuple[float, ...]], CappedShares]
@@ -50,3 +62,160 @@ def _releases(
     if whole and accountant != "rdp":
         return full_batch_releases(drafts, shares.squares)
     return searched_releases(drafts, shares, budget, draft.tiers, accountant)
+
+
+UNCLIPPED = 2.0**10
+"""Stands for "no clip" where the mechanism is `none`: far above the norm of a gradient
+of inputs in [-1, 1]. The grid is relative to it: a larger one would round away the
+gradients of small federations."""
+
+ROOM = 16
+"""The grid has room for this many times the public number of units, so that a wrong
+declaration costs precision nowhere and overflows nowhere."""
+
+
+def lay_out(
+    draft: ProgrammeDraft,
+    releases: Sequence[tuple[Release, ...]] | None,
+    shares: Sequence[SiteShares],
+) -> Programme:
+    """Return the programme; without releases (mechanism `none`) nothing is noised."""
+    facts, choices = draft.facts, draft.choices
+    private = releases is not None
+    if releases is not None and draft.cohort is not None:
+        releases = [_in_shares(rounds) for rounds in releases]
+    stages = []
+    for place, item in enumerate(draft.wanted):
+        rounds: tuple[Release | None, ...] = (
+            releases[place]
+            if releases is not None
+            else (None,) * len(item.draft.profile)
+        )
+        noise_range, extra = (1.0, 1.0), 0
+        if private and not choices.follows_rule and item.kind in ("gradient", "update"):
+            adapting = choices.adapting
+            noise_range = adapting.noise_range(draft.shapes[item.draft.tower].tier)
+            extra = adapting.most_rounds(len(rounds)) - len(rounds)
+        stages.append(
+            Stage(
+                name=item.draft.name,
+                kind=item.kind,
+                tower=item.draft.tower,
+                sampling_rate=item.draft.sampling_rate,
+                # Tables count persons, whatever their site is meant to count.
+                weights=(1.0,) * len(facts.sites)
+                if item.kind == "sketch"
+                else shares[item.draft.tower].weights,
+                rates=shares[item.draft.tower].rates,
+                divisor=shares[item.draft.tower].divisor,
+                releases=rounds,
+                blocks=_blocks(draft, item, rounds, noise_range[1]),
+                noise_range=noise_range,
+                extra=extra,
+                phases=phases_of(facts, choices, item, shares[item.draft.tower]),
+                tables=item.tables,
+            )
+        )
+    return Programme(
+        mechanism=choices.mechanism,
+        trust=choices.trust if private else "central",
+        unit=choices.unit,
+        loss=facts.loss,
+        sites=facts.sites,
+        shapes=draft.shapes,
+        stages=tuple(stages),
+        groups=column_groups(facts.encoding) if choices.mechanism == "grouped" else (),
+        float32=draft.float32,
+        follows_rule=choices.follows_rule,
+        learning_rate=choices.learning_rate,
+        learning_rate_schedule=choices.learning_rate_schedule,
+        momentum=choices.momentum,
+        local_steps=choices.local_steps,
+        batch_size=choices.batch_size,
+        seed=choices.seed,
+        guarantee=choices.adapting.guarantee,
+        adapting=choices.adapting,
+        site_units=facts.site_units,
+        cohort=draft.cohort,
+        setup_rounds=choices.setup_rounds,
+        sketching=choices.sketching if private else SketchSchedule(),
+    )
+
+
+def _in_shares(rounds: tuple[Release, ...]) -> tuple[Release, ...]:
+    """Return releases whose noise the sites add in shares."""
+    return tuple(replace(release, noise="skellam") for release in rounds)
+
+
+def _blocks(
+    draft: ProgrammeDraft,
+    item: DraftRelease,
+    rounds: Sequence[Release | None],
+    factor: float,
+) -> tuple[Block, ...]:
+    """Return the grid of each group, with room for the most noise of any round."""
+    facts, cohort = draft.facts, draft.cohort
+    private = rounds[0] is not None
+    error = _summation_error(facts, item, draft.float32)
+    blocks = []
+    start = 0
+    for place, group in enumerate(item.draft.groups):
+        clip = group.clip if private else UNCLIPPED
+        sigmas = [r.groups[place].sigma * factor for r in rounds if r is not None]
+        grid = Grid(
+            clip=clip,
+            sigma=max(sigmas, default=clip),
+            dimension=group.dimension,
+            units=max(ROOM * facts.units, 1024),
+            summation_error=error * clip,
+            moved=_moved(facts, draft.choices, item, place),
+        )
+        if cohort is not None:
+            grid = grid_in_ring(grid, facts.units, cohort)
+        blocks.append(Block(start, start + group.dimension, grid))
+        start += group.dimension
+    return tuple(blocks)
+
+
+def _moved(
+    facts: PopulationFacts, choices: Choices, item: DraftRelease, place: int
+) -> int | None:
+    """Return the cells of a table that a unit counts in; None where sums are floats.
+
+    Sums of tables are exact (`site.table_counts`), so all other cells stay as they are.
+    """
+    if item.kind != "sketch" or choices.unit == "client":
+        return None
+    table = item.tables[place]
+    return min(table.cells, table.depth * facts.places)
+
+
+def _summation_error(
+    facts: PopulationFacts, item: DraftRelease, float32: bool
+) -> float:
+    """Return the bound on rounding in a site's sum, in clips.
+
+    Only gradients by closed form add up a person's rows inside the sum; every other
+    vector is averaged first and clipped as it is.
+
+    Raises:
+        ConfigError: if rounding could take more than a hundredth of the clip.
+    """
+    gradient = item.kind == "gradient"
+    error = summation_error(
+        max(ROOM * facts.units, 1024),
+        torch.float32 if float32 and gradient else torch.float64,
+        terms=facts.places if gradient else 1,
+        sites=len(facts.sites),
+    )
+    if error > 1e-2:
+        raise ConfigError([_TOO_MANY])
+    return error
+
+
+_TOO_MANY = Problem(
+    "`data.records_per_person`",
+    "so many rows of so many persons cannot be summed with the precision that is "
+    "charged for",
+    "use `records_per_person = 1`, or a linear model with the built-in rule",
+)

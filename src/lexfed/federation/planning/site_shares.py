@@ -22,7 +22,7 @@ from lexfed.budget.sites.profiles import (
 from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
 from lexfed.federation.programme.messages import QueryKind
-from lexfed.federation.programme.stage import SavingPhase
+from lexfed.federation.programme.sequence import SavingPhase
 from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.releases import Release
 

@@ -22,11 +22,17 @@ from lexfed.federation.planning.draft_releases import (
     networks_pay,
     tower_drafts,
 )
-from lexfed.federation.planning.programme_draft import ProgrammeDraft, tower_tiers
-from lexfed.federation.planning.programme_price import ShareRule, price_programme
+from lexfed.federation.planning.programme_draft import (
+    ProgrammeDraft,
+    tower_shapes,
+    tower_tiers,
+)
+from lexfed.federation.planning.programme_price import (
+    ShareRule,
+    lay_out,
+    price_programme,
+)
 from lexfed.federation.planning.site_shares import expected_facts, whole_shares
-from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.planning.tower_sketches import (
     drafts_with_sketches,
     require_use,

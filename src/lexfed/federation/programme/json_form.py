@@ -37,7 +37,7 @@ def to_bytes(programme: Programme) -> bytes:
 
 
 def plain(programme: Programme) -> dict[str, Any]:
-    """Return a programme as JSON values."""
+    """Return a programme as JSON values, with its version."""
     return _Sent(version=1, programme=programme).model_dump(mode="json")
 
 
@@ -76,12 +76,11 @@ def _unpaid(own: Programme, sent: Programme) -> str:
     """Return the grid that lets through more than its release is charged for."""
     for at, (ours, theirs) in enumerate(zip(own.stages, sent.stages, strict=True)):
         paid = [release.groups for release in theirs.releases if release is not None]
-        for place, (mine, block) in enumerate(
-            zip(ours.blocks, theirs.blocks, strict=True)
-        ):
-            grid = block.grid
-            charged = {groups[place].clip for groups in paid} <= {grid.clip}
-            if not charged or grid.summation_error != mine.grid.summation_error:
+        blocks = zip(ours.blocks, theirs.blocks, strict=True)
+        for place, (own_block, block) in enumerate(blocks):
+            charged = {groups[place].clip for groups in paid} <= {block.grid.clip}
+            error = block.grid.summation_error
+            if not charged or error != own_block.grid.summation_error:
                 return f"programme.stages[{at}].blocks[{place}].grid"
     return ""
 
@@ -99,8 +98,8 @@ def _differ(own: Any, sent: Any, where: str) -> str:
         return "" if math.isclose(own, sent, rel_tol=CLOSE, abs_tol=0.0) else where
     else:
         return "" if type(own) is type(sent) and own == sent else where
-    found = (_differ(a, b, at) for a, b, at in pairs)
-    return next((place for place in found if place), "")
+    places = (_differ(a, b, at) for a, b, at in pairs)
+    return next(filter(None, places), "")
 
 
 def _is_list(value: Any) -> bool:

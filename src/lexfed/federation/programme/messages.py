@@ -49,8 +49,6 @@ class _QueryHead(ClosedModel):
 
 
 class _ReplyHead(ClosedModel):
-    """The head of a reply."""
-
     site: str
     round: JsonCount
     noised: bool
@@ -59,8 +57,6 @@ class _ReplyHead(ClosedModel):
 
 
 class _RefusalHead(ClosedModel):
-    """The head of a refusal."""
-
     site: str
     round: JsonCount
     reason: str
@@ -96,16 +92,8 @@ class Query:
 
     def to_bytes(self) -> bytes:
         """Return the message as bytes."""
-        head = {
-            "programme": self.programme,
-            "log": self.log,
-            "round": self.round,
-            "kind": self.kind,
-            "tower": self.tower,
-            "stage": self.stage,
-            "step": self.step,
-            "release": None if self.release is None else self.release.to_json(),
-        }
+        head = {name: getattr(self, name) for name in _QueryHead.model_fields}
+        head["release"] = None if self.release is None else self.release.to_json()
         return cascade.to_bytes(self.model, head, self.arrays)
 
     @classmethod
@@ -119,21 +107,11 @@ class Query:
         Raises:
             Exception: of any kind, for bytes that are no query.
         """
-        model, head, arrays = cascade.from_bytes(content)
-        said = _QueryHead.model_validate(head)
-        release = said.release
-        return cls(
-            programme=said.programme,
-            log=said.log,
-            round=said.round,
-            kind=said.kind,
-            tower=said.tower,
-            stage=said.stage,
-            step=said.step,
-            release=None if release is None else Release.from_json(release),
-            model=model,
-            arrays=arrays,
-        )
+        model, plain, arrays = cascade.from_bytes(content)
+        head = vars(_QueryHead.model_validate(plain))
+        if head["release"] is not None:
+            head["release"] = Release.from_json(head["release"])
+        return cls(**head, model=model, arrays=arrays)
 
 
 @dataclass(frozen=True)
@@ -141,15 +119,15 @@ class Reply:
     """A site's sum of clipped contributions on the integer grid.
 
     Attributes:
-        site: who answers.
+        site: the site that answers.
         round: number of the round.
         total: the sum.
         noised: whether the site has added the release's noise itself
             (`trust = "local"`).
-        receipt: what the site signed about this round; empty where no single site
-            answers, because all are simulated as one.
+        receipt: the site's signed statement about this round; empty where no single
+            site answers, because all are simulated as one.
         salt: opens the receipt's commitment to the sum; empty without a receipt.
-        of: the sites whose sum it is; empty for the one that answers alone.
+        of: the contributing sites; empty for the one that answers alone.
     """
 
     site: str
@@ -173,7 +151,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A site's word that it computed nothing, and why."""
+    """A site's statement that it computed nothing, and why."""
 
     site: str
     round: int
@@ -192,16 +170,15 @@ def longest_answer(dimension: int) -> int:
 def answer_to_bytes(answer: Reply | Refusal) -> bytes:
     """Return a site's answer as bytes."""
     head: dict[str, Any] = {"site": answer.site, "round": answer.round}
-    arrays: dict[str, NDArray[Any]] = {}
+    total: NDArray[Any] = np.zeros(0, dtype=np.int64)
     if isinstance(answer, Reply):
         head["noised"] = answer.noised
         head["receipt"] = base64.b64encode(answer.receipt).decode()
         head["salt"] = base64.b64encode(answer.salt).decode()
-        arrays["total"] = answer.total
+        total = answer.total
     else:
         head["reason"] = answer.reason
-        arrays["total"] = np.zeros(0, dtype=np.int64)
-    return save(arrays, metadata={"lexfed": json.dumps(head, sort_keys=True)})
+    return save({"total": total}, metadata={"lexfed": json.dumps(head, sort_keys=True)})
 
 
 def answer_from_bytes(content: bytes) -> Reply | Refusal:
@@ -213,14 +190,13 @@ def answer_from_bytes(content: bytes) -> Reply | Refusal:
     size = int.from_bytes(content[:8], "little")
     head = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
     if "reason" in head:
-        refused = _RefusalHead.model_validate(head)
-        return Refusal(refused.site, refused.round, refused.reason)
-    said = _ReplyHead.model_validate(head)
+        return Refusal(**vars(_RefusalHead.model_validate(head)))
+    reply = _ReplyHead.model_validate(head)
     return Reply(
-        site=said.site,
-        round=said.round,
+        site=reply.site,
+        round=reply.round,
         total=load(content)["total"],
-        noised=said.noised,
-        receipt=base64.b64decode(said.receipt),
-        salt=base64.b64decode(said.salt),
+        noised=reply.noised,
+        receipt=base64.b64decode(reply.receipt),
+        salt=base64.b64decode(reply.salt),
     )

@@ -7,7 +7,7 @@ Two kinds of tables are asked, each at a place that is fixed before the first ro
     columns   cells by site of the columns that the towers so far lean on most, before
               the next tower; reads what those towers read, and is paid with the last
 
-So what a tower asks for depends on releases of its own tier or of lower ones, and
+So the sketches before a tower depend on releases of its own tier or of lower ones, and
 Theorem C holds as it stands. The columns are chosen by released weights, which is
 public. If they are those of the last look, nothing is asked, and nothing is spent.
 
@@ -15,17 +15,39 @@ What follows is post-processing: weights of sites by overlap, which go with ever
 query, and warnings of drift and of persons at several sites. After a drift later towers
 keep the most noise of their range: steering was made for the population that was
 declared.
+
+A table that follows up an earlier one needs numbers, which its query carries:
+
+    ends.i      lowest and highest value of the bins of table i
+    prefixes.i  MOST_PREFIXES prefixes of level - 1 pairs each; -1 where there are fewer
+    chosen.i    the watched column that is counted (`coordinator.sketch_learner`)
+
+The coordinator takes them from earlier releases; a site takes nothing for granted and
+checks every one of them before it looks at its data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lexfed.models.slot_importance import slot_scales, slot_weights
-from lexfed.models.towers.cascade import Model
+from lexfed.arrays import Floats
+from lexfed.data.letter_pairs import PAIRS
+from lexfed.sketch.queries.refinements import ends_after, prefixes_after
+from lexfed.sketch.queries.requested_tables import (
+    ReleasedTable,
+    RequestedTable,
+    are_ends,
+)
+from lexfed.sketch.queries.value_cells import MOST_PREFIXES
 from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.terms import WeightRule
+
+ANY_ENDS = (0.0, 1.0)
+"""Stands for the ends of a column about which a release showed nothing, beside others
+about which it showed something."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +81,7 @@ class SketchSchedule:
         return asked and 0 < tower < towers and tower % self.every == 0
 
     def within(self, slots: Sequence[int]) -> tuple[int, ...]:
-        """Return the columns that have all of their slots among these."""
+        """Return the watched columns that have all of their slots among these."""
         known = set(slots)
         return tuple(
             place
@@ -68,23 +90,96 @@ class SketchSchedule:
         )
 
 
-def leading_columns(
-    sketching: SketchSchedule, model: Model, tower: int
-) -> tuple[int, ...]:
-    """Return the columns that the towers up to one lean on most, in their own order.
+def follow_up_name(table: RequestedTable, place: int) -> str:
+    """Return the name of a table's numbers in a query; empty if it needs none."""
+    if table.domain == "bins" and table.ends is None:
+        return f"ends.{place}"
+    if table.domain == "letters" and table.level > 1:
+        return f"prefixes.{place}"
+    return f"chosen.{place}" if table.domain == "chosen" else ""
 
-    A column counts by the length of its weights, each times the public guess of how
-    far its slot moves. A tower whose weights belong to no single slots has none.
+
+def follow_up_lengths(tables: Sequence[RequestedTable]) -> dict[str, int]:
+    """Return the length of the array for each of a stage's follow-up tables."""
+    fixed = {"bins": 2, "chosen": 1}
+    return {
+        name: fixed.get(table.domain, MOST_PREFIXES * (table.level - 1))
+        for place, table in enumerate(tables)
+        if (name := follow_up_name(table, place))
+    }
+
+
+def are_follow_ups(
+    tables: Sequence[RequestedTable], arrays: Mapping[str, NDArray[Any]]
+) -> bool:
+    """Return True if numbers of the right lengths can be such ends and prefixes.
+
+    Guarantees:
+        Ends are finite, rise and have a finite distance; codes are -1 or those of
+        pairs of letters. Which columns may be chosen is for the programme to say.
     """
-    lengths: dict[int, float] = {}
-    for one in model.towers[: tower + 1]:
-        weights = slot_weights(one)
-        if weights is None:
+    return all(
+        _is_sound(table, arrays[name])
+        for place, table in enumerate(tables)
+        if (name := follow_up_name(table, place))
+    )
+
+
+def _is_sound(table: RequestedTable, numbers: Floats) -> bool:
+    if table.domain == "bins":
+        return are_ends(*numbers.tolist())
+    if table.domain == "chosen":
+        return True
+    whole = numbers == np.floor(numbers)
+    return bool((whole & (numbers >= -1) & (numbers < PAIRS)).all())
+
+
+def asked_numbers(
+    table: RequestedTable, place: int, arrays: Mapping[str, Floats]
+) -> Floats:
+    """Return the ends of bins, declared or asked, or prefixes; empty for all others."""
+    name = follow_up_name(table, place)
+    if name:
+        return arrays[name]
+    return np.array(table.ends if table.ends is not None else (), dtype=np.float64)
+
+
+def next_question(
+    tables: Sequence[RequestedTable], released: Sequence[ReleasedTable]
+) -> dict[str, Floats] | None:
+    """Return the numbers for the query of a stage, from all releases before it.
+
+    None if there is nothing to ask: all its tables are follow-ups, and the earlier ones
+    showed nothing. Then nothing is spent.
+    """
+    arrays: dict[str, Floats] = {}
+    open_tables = 0
+    for place, table in enumerate(tables):
+        name = follow_up_name(table, place)
+        finding = _finding(table, released) if name else None
+        open_tables += not name or finding is not None
+        if name:
+            arrays[name] = _no_finding(table) if finding is None else finding
+    return arrays if open_tables else None
+
+
+def _finding(table: RequestedTable, released: Sequence[ReleasedTable]) -> Floats | None:
+    """Return what the last table of a column showed; None if it showed nothing."""
+    for earlier in reversed(released):
+        if earlier.table.column != table.column:
             continue
-        moved = np.linalg.norm(weights, axis=1) * slot_scales(one.shape)
-        of_slot = dict(zip(one.shape.slots, moved.tolist(), strict=True))
-        for place in sketching.within(one.shape.slots):
-            own = [of_slot[slot] for slot in sketching.watched[place].slots]
-            lengths[place] = float(np.linalg.norm(own))
-    longest = sorted(lengths, key=lambda place: (-lengths[place], place))
-    return tuple(sorted(longest[: sketching.columns]))
+        if (table.domain, earlier.table.domain) == ("bins", "doubles"):
+            ends = ends_after(earlier)
+            return None if ends is None else np.array(ends)
+        if earlier.table.domain == table.domain == "letters":
+            if earlier.table.level != table.level - 1:
+                return None
+            prefixes = prefixes_after(earlier, table.level)
+            return prefixes if bool((prefixes >= 0).any()) else None
+    return None
+
+
+def _no_finding(table: RequestedTable) -> Floats:
+    if table.domain == "bins":
+        return np.array(ANY_ENDS)
+    return np.full(MOST_PREFIXES * (table.level - 1), -1.0)

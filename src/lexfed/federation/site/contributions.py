@@ -4,8 +4,8 @@
 Every function returns a float64 sum over units of a vector that depends on that unit
 and on released or public numbers alone, and whose norm is at most the stage's
 `clip_to`. A unit is a person, whose rows are averaged first; with `unit = "client"` it
-is the whole site. What is clipped is then multiplied by the weight of the site and by
-the scale of the unit's class of records, both at most 1.
+is the whole site. The clipped vector is then multiplied by the weight of the site and
+by the scale of the unit's class of records, both at most 1.
 
     labels     the target
     moments    slots of one linear tower and squares of its numbers
@@ -26,29 +26,27 @@ from torch import Tensor
 
 from lexfed.budget.adaptation.clip_quantile import BIT_CLIP, has_clip_bits
 from lexfed.federation.programme.messages import Query
-from lexfed.federation.programme.scoring import score_histogram
-from lexfed.federation.programme.sequence import Programme, Stage
-from lexfed.federation.programme.site_weights import sum_weights
+from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme, Stage
 from lexfed.federation.site.table_counts import batch_sums
 from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum
-from lexfed.models.gradients.cut_bits import CutBits
+from lexfed.models.gradients.clipping import CutBits
 from lexfed.models.gradients.rounding_error import WIDE_CHUNK
 from lexfed.models.gradients.site_updates import (
     LocalTraining,
     clip_update,
     local_update,
 )
-from lexfed.models.losses import Loss
+from lexfed.models.losses import Loss, score_histogram
 from lexfed.models.networks.flat_parameters import group_order
 from lexfed.models.rule.contributions import (
+    importance_vectors,
     label_vectors,
     moment_vectors,
     residual_vectors,
 )
-from lexfed.models.slot_importance import importance_vectors
-from lexfed.models.towers.facts import RuleFacts
+from lexfed.models.towers.shape import RuleFacts
 
 _ROWS = 1 << 16
 """Units per slice where vectors are formed one by one: bounds memory."""
@@ -64,8 +62,8 @@ def contribute(
     """Return the cohort's sum for this query, before the grid and before noise.
 
     Args:
-        query: the round's question.
-        programme: what was agreed on before the first round.
+        query: was checked.
+        programme: agreed on before the first round.
         cohort: the units that take part, those of a site next to each other.
         site_weights: public weight of each site of the cohort, at most 1.
         places: of those sites in the programme.
@@ -82,7 +80,8 @@ def contribute(
     total = torch.zeros(stage.dimension, dtype=torch.float64)
     for site, weight in zip(cohort.split(), site_weights, strict=True):
         if programme.unit == "client":
-            total += weight * _clip(_site_mean(vectors, query, programme, site), stage)
+            mean = _per_unit(vectors(query, programme, site), site).mean(dim=0)
+            total += weight * _clip(mean, stage)
             continue
         for start in range(0, len(site), _ROWS):
             part = site.between(start, start + _ROWS)
@@ -94,6 +93,21 @@ def contribute(
                 factors = unit_factors(stage, part.shares, weight)
                 total += _sum(clipped * factors.unsqueeze(1))
     return total
+
+
+def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
+    """Return the factors of the sums of some sites, by their places in the programme.
+
+    A query may carry one weight for each site. A site multiplies its clipped sum by its
+    own, so a contribution is no longer than the charged clip. `factors` are the public
+    factors of these sites, at most 1.
+
+    Guarantees:
+        At most the public factor.
+    """
+    if SITE_WEIGHTS not in query.arrays:
+        return factors
+    return factors * torch.from_numpy(query.arrays[SITE_WEIGHTS])[list(places)]
 
 
 def _sum(vectors: Tensor) -> Tensor:
@@ -111,15 +125,9 @@ Vectors = Callable[[Query, Programme, UnitBatch], Tensor]
 
 def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
     """Average the vectors of each person's rows: [units, places, d] to [units, d]."""
-    # where, not a product: what stands in a padded place must not matter.
+    # where, not a product: the content of a padded place must not matter.
     weights = cohort.weights.unsqueeze(-1)
     return torch.where(weights > 0, rows * weights, 0.0).sum(dim=1)
-
-
-def _site_mean(
-    vectors: Vectors, query: Query, programme: Programme, site: UnitBatch
-) -> Tensor:
-    return _per_unit(vectors(query, programme, site), site).mean(dim=0)
 
 
 def _clip(vectors: Tensor, stage: Stage) -> Tensor:
@@ -151,24 +159,24 @@ def _moments(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
 
 def _residuals(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
     tower = query.model.towers[query.tower]
-    facts = RuleFacts(tower.shape, programme.loss)
     logits = torch.from_numpy(query.arrays["reference"]) + tower.logits(cohort.inputs)
     if query.arrays["listen"][0]:
         logits = logits + query.model.towers_below(query.tower, cohort.inputs)
     slopes = Loss(programme.loss).slope(logits, cohort.targets)
     slots = tower.inputs(cohort.inputs).numpy()
+    facts = RuleFacts(tower.shape, programme.loss)
     rows = residual_vectors(facts, slots, slopes.numpy(), query.arrays)
     return torch.from_numpy(rows)
 
 
 def _importance(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
     tower = query.model.towers[query.tower]
-    facts = RuleFacts(tower.shape, programme.loss)
     # Where no tower is trained, every record has the logits of the label rate.
     start = torch.from_numpy(query.model.intercept)
     logits = start.expand(*cohort.targets.shape, len(start))
     slopes = Loss(programme.loss).slope(logits, cohort.targets)
     slots = tower.inputs(cohort.inputs).numpy()
+    facts = RuleFacts(tower.shape, programme.loss)
     return torch.from_numpy(importance_vectors(facts, slots, slopes.numpy()))
 
 

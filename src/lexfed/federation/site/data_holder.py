@@ -4,8 +4,13 @@
 A site trusts nobody with its budget. Before it computes anything it checks that the
 query belongs to the programme it agreed to, that the release is one that was agreed on
 for its place there, and that its own ledger can pay; the charge is durable before the
-answer exists. With its answer it signs a receipt, so that who took part is not the
-coordinator's word only.
+answer exists. With its answer it signs a receipt, so that the list of participants is
+not the coordinator's word only.
+
+**Arrays.** Arithmetic on arrays stretches what is too short or has an axis too many. A
+coordinator that lies could so multiply one unit's contribution beyond its clip, or ask
+something that can be computed for some data only: then answering or not would tell,
+without any noise. So a site checks every length before it looks at its data.
 
 **Charges.** Where noise is the coordinator's and everything is in one process, a round
 that was charged before a crash is answered under that charge: nothing of it had left.
@@ -13,35 +18,44 @@ Everywhere else an answer may have arrived, so every answer is charged, always; 
 that a site misses leave what was planned for them unspent.
 
 **Places.** A round is answered once and no round before it afterwards. A site that
-lives on after its process writes down where it stands before it charges, so that a
-round that may have been answered is lost, and is not answered again with other noise.
+outlives its process writes down where it stands before it charges, so that a round that
+may have been answered is lost, and is not answered again with other noise.
 """
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from lexfed.audit.entries import ChargedEvent, receipts
+from lexfed.budget.sites.overlap_weights import LEAST
 from lexfed.errors import LexfedError, Refused
 from lexfed.federation.programme import integer_sums
-from lexfed.federation.programme.admission import admits, most_rounds, rounds_before
+from lexfed.federation.programme.integer_sums import noised_by_site
 from lexfed.federation.programme.messages import Query, Refusal, Reply, answer_to_bytes
-from lexfed.federation.programme.noise_shares import noised_by_site
-from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme
+from lexfed.federation.programme.sketch_schedule import (
+    are_follow_ups,
+    follow_up_lengths,
+)
 from lexfed.federation.site.contributions import contribute
-from lexfed.federation.site.query_checks import is_well_formed
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
+from lexfed.models.networks.flat_parameters import count
+from lexfed.models.towers.cascade import Tower
+from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import SiteLedger
 from lexfed.randomness import RandomSource
 from lexfed.signing.keys import Signer
 
 Sources = Callable[[str], RandomSource]
-"""Gives the random source of a purpose, such as `coins/north/12`."""
+"""Returns the random source of a purpose, such as `coins/north/12`."""
 
 
 class RoundPosition(NamedTuple):
@@ -56,7 +70,7 @@ NOWHERE = RoundPosition()
 """The position of a site that has answered nothing."""
 
 PositionWriter = Callable[[RoundPosition], None]
-"""Puts a place on disk, or raises a `LexfedError`."""
+"""Puts a position on disk, or raises a `LexfedError`."""
 
 
 class Site:
@@ -64,7 +78,7 @@ class Site:
 
     Guarantees:
         Nothing is computed for a query it refuses, and nothing is charged.
-        Whatever bytes come, it answers or refuses.
+        It answers or refuses, whatever bytes it gets.
         The charge is in its ledger before the answer is.
         An answer holds a sum of clipped contributions on the integer grid, never a
         row; with `trust = "local"` it is noised before it leaves, and with
@@ -91,7 +105,7 @@ class Site:
         """Open a site.
 
         Args:
-            programme: what it agreed to.
+            programme: which it agreed to.
             data: its units.
             ledger: what may leave it; None without privacy.
             sources: random bits by purpose.
@@ -100,7 +114,7 @@ class Site:
                 round; by default unless the coordinator is trusted with the noise.
             log: origin of the one log that its receipts are for.
             answered: where it stands.
-            keep: is told where it stands before it charges.
+            keep: gets the position before the site charges.
         """
         self.name = data.name
         self._programme = programme
@@ -157,10 +171,8 @@ class Site:
 
         A ledger that grew only in rounds its site was asked in would tell who took
         part, which is what the coins keep secret: the end of its file would be the
-        site's last participation. Asked afterwards, a site has paid already.
-
-        Returns:
-            The refusal, if the ledger does not pay.
+        site's last participation. Asked afterwards, a site has paid already. Returns
+        the refusal, if the ledger does not pay.
         """
         if self._coins_leave_out:
             try:
@@ -170,11 +182,7 @@ class Site:
         return None
 
     def _pay(self, query: Query) -> None:
-        """Charge the ledger for what it is still to be charged for up to a round.
-
-        Raises:
-            Refused: if the ledger does not pay.
-        """
+        """Charge the ledger up to a round, or raise `Refused` if it does not pay."""
         if self._ledger is not None:
             for release in self._unpaid(query, self._ledger) or ():
                 self._ledger.charge(release)
@@ -183,7 +191,7 @@ class Site:
         """Write down that a round is being answered, before it is paid for."""
         try:
             self._keep(place)
-        except LexfedError as error:  # its words name files of the site
+        except LexfedError as error:  # its message names files of the site
             raise Refused("its state cannot be written", scope="site") from error
         self._answered = place
 
@@ -207,11 +215,11 @@ class Site:
     def _receipt(
         self, query: Query, content: bytes, answer: str | None, signer: Signer
     ) -> bytes:
-        """Return the site's signed word that it answers this round.
+        """Return the site's signed statement that it answers this round.
 
-        It names the release that the query states and all sites are told alike, since
-        that is what the round's entry must say. What this site pays may be less.
-        Without privacy the query holds values without noise, so it is not hashed.
+        It names the release of the query, which is the same for all sites, since the
+        round's entry must name it too. What this site pays may be less. Without privacy
+        the query holds values without noise, so it is not hashed.
         """
         event = None if query.release is None else ChargedEvent.of(query.release)
         receipt = receipts.Receipt(
@@ -254,21 +262,21 @@ class Site:
         """Return True if the programme has such a question at this place.
 
         The shapes say which slots a tower reads. They come with the query, so they
-        are compared: a tower that peeks at a more sensitive tier than its release is
+        are compared: a tower that reads a more sensitive tier than its release is
         charged for would break every claim about that tier. So are the lengths of all
-        arrays (`query_checks`).
+        arrays (`is_well_formed`).
         """
         stages = self._programme.stages
         if not 0 <= query.stage < len(stages):
             return False
         stage = stages[query.stage]
-        before = sum(most_rounds(earlier) for earlier in stages[: query.stage])
+        before = sum(earlier.most_rounds for earlier in stages[: query.stage])
         shapes = tuple(tower.shape for tower in query.model.towers)
         return (
             query.kind == stage.kind
             and query.tower == stage.tower
             and 1 <= query.round <= before + query.step + 1
-            and admits(stage, query.step, query.release)
+            and stage.admits(query.step, query.release)
             and shapes == self._programme.shapes
             and is_well_formed(query, self._programme)
         )
@@ -285,15 +293,15 @@ class Site:
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
         """Return the releases that the ledger is still to be charged for up to a round.
 
-        Nothing, if the round itself was charged before an interruption and answers stay
-        in the process: `handle` charges before it computes, and a coordinator that
+        Empty if the round itself was charged before an interruption and answers stay in
+        the process: the site charges before it computes, and a coordinator that
         received an answer asks for the next round. An answer that leaves at once
-        (`every_answer`) is given once. Several, if a
-        client was left out of rounds by the coordinator's coins: it pays for the
-        planned ones too, since not being asked is what the coins keep secret.
+        (`every_answer`) is given once. Several if a client was left out of rounds by
+        the coordinator's coins: it pays for the planned ones too, since not being asked
+        is what the coins keep secret.
 
         Returns:
-            None, if the round is not the next one of the ledger.
+            None instead of a tuple, if the round is not the next one of the ledger.
         """
         stage = self._programme.stages[query.stage].at(query.step)
         own = stage.release_for(query.release, self._place)
@@ -305,7 +313,7 @@ class Site:
         left_out: tuple[Release, ...] = ()
         if self._coins_leave_out:
             # Which planned rounds it missed is known only if none is ever skipped.
-            if before != rounds_before(self._programme, query.stage, query.step):
+            if before != self._programme.rounds_before(query.stage, query.step):
                 return None
             left_out = self._planned[len(events) : before]
         if len(events) + len(left_out) == before:
@@ -332,3 +340,100 @@ class Site:
             source = self._sources(f"noise/{self.name}/{query.round}")
             total = noised_by_site(total, self._programme, stage, query.release, source)
         return Reply(self.name, query.round, total, by_site)
+
+
+def is_well_formed(query: Query, programme: Programme) -> bool:
+    """Return True if every array of a query is one that its place in a programme has.
+
+    Its stage, kind and shapes are those of the programme, which was checked before.
+
+    Guarantees:
+        Every array is a finite vector of float64 of the one length that the programme
+        gives it, and no array is missing or too many.
+        Ends of bins and prefixes of texts are such as a table can have.
+        A column that is chosen is one of the towers up to the stage's own.
+        No site is weighed above 1, and nobody descends by a step that is not positive.
+    """
+    lengths = dict(_kind_lengths(query, programme))
+    if programme.is_weighed(query.stage):
+        lengths[SITE_WEIGHTS] = len(programme.sites)
+    tables = programme.stages[query.stage].tables
+    return (
+        _is_vector(query.model.intercept, programme.shapes[0].outputs)
+        and all(map(_is_whole, query.model.towers))
+        and query.arrays.keys() == lengths.keys()
+        and all(_is_vector(query.arrays[name], size) for name, size in lengths.items())
+        and (not tables or are_follow_ups(tables, query.arrays))
+        and (not tables or _may_be_chosen(query, programme))
+        and are_weights(query.arrays.get(SITE_WEIGHTS, _NO_WEIGHTS))
+        and (query.kind != "update" or query.arrays["learning_rate"][0] > 0.0)
+    )
+
+
+_NO_WEIGHTS = np.zeros(0)
+
+
+def are_weights(array: NDArray[Any]) -> bool:
+    """Return True if a site takes these weights: none above 1, nor below the least."""
+    return bool(((array >= LEAST) & (array <= 1.0)).all())
+
+
+def _may_be_chosen(query: Query, programme: Programme) -> bool:
+    """Return True if the columns to be counted are ones that the release reads.
+
+    A column of a tier above would be told at the price of a tier below.
+    """
+    read = programme.shapes[: query.tower + 1]
+    slots = [slot for shape in read for slot in shape.slots]
+    allowed = programme.sketching.within(slots)
+    tables = programme.stages[query.stage].tables
+    return all(
+        float(query.arrays[f"chosen.{place}"][0]) in allowed
+        for place, table in enumerate(tables)
+        if table.domain == "chosen"
+    )
+
+
+def _kind_lengths(query: Query, programme: Programme) -> Mapping[str, int]:
+    shape = programme.shapes[query.tower]
+    slots = len(shape.slots)
+    if query.kind == "residuals":
+        return {
+            "centre": slots,
+            "scale": slots,
+            "residual": 1,
+            "reference": shape.outputs,
+            "listen": 1,
+        }
+    if query.kind == "gradient" and programme.networks:
+        return {"radius": 1}
+    if query.kind in ("gradient", "update"):
+        adapts = programme.adapting.clip != "none"
+        return {"learning_rate": 1, **({"radius": 1} if adapts else {})}
+    if query.kind == "sketch":
+        return follow_up_lengths(programme.stages[query.stage].tables)
+    return {}
+
+
+def _is_whole(tower: Tower) -> bool:
+    slots, linear = len(tower.shape.slots), replace(tower.shape, architecture="linear")
+    return (
+        _is_vector(tower.parameters, _parameters(tower.shape))
+        and _is_vector(tower.skip, 0, _parameters(linear))
+        and _is_vector(tower.centre, 0, slots)
+        and _is_vector(tower.scale, tower.centre.size)
+    )
+
+
+def _is_vector(array: NDArray[Any], *sizes: int) -> bool:
+    return (
+        array.dtype == np.float64
+        and array.ndim == 1
+        and array.size in sizes
+        and bool(np.isfinite(array).all())
+    )
+
+
+@lru_cache(maxsize=64)
+def _parameters(shape: TowerShape) -> int:
+    return count(shape.untrained())

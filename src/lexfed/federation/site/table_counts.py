@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lexfed.arrays import Floats, Integers
-from lexfed.federation.programme.follow_ups import asked_numbers
 from lexfed.federation.programme.messages import Query
-from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.stage import Stage
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.sketch_schedule import asked_numbers
 from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.value_cells import (
@@ -52,14 +51,8 @@ def batch_sums(
 ) -> Tensor:
     """Return the sum over all sites of a cohort, each on the grid by itself.
 
-    Where the unit is the client, all units of a site count as one together.
-
-    Args:
-        query: of a sketch stage; it was checked.
-        programme: what was agreed on before the first round.
-        cohort: the units.
-        site_weights: public weight of each site of the cohort, at most 1.
-        places: of those sites in the programme.
+    Where the unit is the client, all units of a site count as one together. The
+    arguments are those of `contribute`.
 
     Guarantees:
         The sum over sites is the sum of what each of them has alone, to the bit.
@@ -88,7 +81,7 @@ def table_sums(
     """Return the sum of one site's units in all tables of a stage.
 
     Args:
-        stage: what is counted.
+        stage: of sketches.
         arrays: ends and prefixes; they were checked.
         site: the units of one site. Their `shares`, if any, are what each one's
             contribution is multiplied by, at most 1.
@@ -103,12 +96,11 @@ def table_sums(
         ValueError: if keys are counted and the units have none.
     """
     total = np.zeros(stage.dimension)
+    blocks = list(zip(stage.tables, stage.blocks, strict=True))
     for start in range(0, len(site), _UNITS):
         part = site.between(start, start + _UNITS)
         weights = _weights(part)
-        for at, (table, block) in enumerate(
-            zip(stage.tables, stage.blocks, strict=True)
-        ):
+        for at, (table, block) in enumerate(blocks):
             own = total[block.start : block.stop].reshape(table.shape)
             row = own[place if table.sites else 0]
             if table.domain == "keys":
@@ -140,10 +132,8 @@ def on_grid(total: Tensor, stage: Stage, factor: float) -> Tensor:
 def cells_of(table: RequestedTable, inputs: Tensor, asked: Floats) -> Integers:
     """Return the cell of every row of every unit, [units, places].
 
-    Args:
-        table: what is counted; no keys.
-        inputs: slots of the units, [units, places, slots].
-        asked: ends of the bins, or prefixes.
+    The table counts no keys; `inputs` are slots, [units, places, slots], and `asked`
+    the ends of the bins, or prefixes.
 
     Guarantees:
         Every cell is one of the table's, whatever the inputs are.
@@ -182,8 +172,8 @@ def _count_keys(
     keys = units.keys.numpy().view(np.uint64)
     each = weights.sum(axis=1)
     for row, places in zip(rows, _places(table, keys), strict=True):
-        found = np.bincount(places, each, 2 * table.width)
-        row += found[: table.width] - found[table.width :]
+        counts = np.bincount(places, each, 2 * table.width)
+        row += counts[: table.width] - counts[table.width :]
 
 
 def _places(table: RequestedTable, keys: NDArray[np.uint64]) -> Iterator[Integers]:

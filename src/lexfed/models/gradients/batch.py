@@ -8,7 +8,7 @@ tensor starts with [units, records]. Rows that pad a unit weigh zero.
 Units of several sites may share one batch, one site after the other; `sites` has the
 number of units of each. Sums are then still taken site by site, because the rounding
 error that one person can move is the one of that person's own site, or pair of sites
-(`chunks.py`).
+(`layer_sum.py`).
 """
 
 from collections.abc import Sequence

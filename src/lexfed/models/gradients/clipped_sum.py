@@ -4,33 +4,40 @@
     Σ_units  g · min(1, C / |g|),    g = Σ_records weight · ∇ loss
 
 For Linear and Conv1d layers the norms come from every layer's inputs A and slopes D
-(`norms.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
-unit's gradient is ever formed. Captured models go through `captured_sum.py`.
+(`clipping.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
+unit's gradient is ever formed. Of models without a closed form
+(`known_layers.fallback_reason`) a unit's gradient is the sum over its records of
+gradients that see one record each (`captured_model.py`), so it is the same to the bit
+whoever else takes part. There everything is float64, and pieces are small enough that
+their gradients fit in memory.
 
 Several sites are computed in one program. Their sums are still taken in chunks of one
-site or a pair of them (`chunks.py`), so that the result is the sum of the sites' own
+site or a pair of them (`layer_sum.py`), so that the result is the sum of the sites' own
 results up to rounding, and no person moves the rounding of more than a pair.
 """
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from lexfed.checks import in_range
 from lexfed.errors import ConfigError, Problem
-from lexfed.models.gradients import captured_sum
 from lexfed.models.gradients.batch import Batch, join
-from lexfed.models.gradients.chunks import capacity, round_blocks
-from lexfed.models.gradients.clips import Clipping
-from lexfed.models.gradients.cut_bits import CutBits
-from lexfed.models.gradients.layer_sum import LayerSum
-from lexfed.models.gradients.tap_scaling import clip_block
+from lexfed.models.gradients.clipping import Clipping, CutBits, clip_block
+from lexfed.models.gradients.layer_sum import LayerSum, capacity, round_blocks
+from lexfed.models.gradients.rounding_error import norm_slack
 from lexfed.models.losses import Loss
 from lexfed.models.networks.captured_model import CapturedModel
-from lexfed.models.networks.dense_model import DenseModel
-from lexfed.models.networks.known_layers import chain, is_dense
-from lexfed.models.networks.taps import Slope, trace
+from lexfed.models.networks.flat_parameters import count, group_index
+from lexfed.models.networks.known_layers import (
+    DenseModel,
+    Slope,
+    chain,
+    is_dense,
+    trace,
+)
 
 
 @torch.no_grad()
@@ -77,9 +84,7 @@ def clipped_sum(
     clipping = Clipping.of(module, clips, groups)
     shares = _shares(shares, batch.units)
     if isinstance(module, CapturedModel):
-        return captured_sum.captured_clipped_sum(
-            module, loss, batch, clipping, shares, bits
-        )
+        return captured_clipped_sum(module, loss, batch, clipping, shares, bits)
     layers = chain(module)
     parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
     width = batch.records * (batch.slots + sum(map(_width, parametrised)))
@@ -133,3 +138,62 @@ def _slope(loss: Loss, batch: Batch, rows: slice, dtype: torch.dtype) -> Slope:
         return torch.where(weights > 0, slopes.mul_(weights), 0.0)
 
     return slope
+
+
+def captured_clipped_sum(
+    module: CapturedModel,
+    loss: Loss,
+    batch: Batch,
+    clipping: Clipping,
+    shares: Tensor | None = None,
+    bits: CutBits | None = None,
+) -> Tensor:
+    """Sum the clipped gradients of a captured model, [parameters] in float64."""
+    total = torch.zeros(count(module), dtype=torch.float64)
+    if shares is None:
+        shares = torch.ones(batch.units, dtype=torch.float64)
+    for start in range(0, batch.units, module.rows):
+        units = slice(start, start + module.rows)
+        gradients = _gradients(module, loss, batch, units)
+        clipped, factors, finite = _clip(gradients, module, clipping)
+        total += shares[units] @ clipped
+        if bits is not None:
+            bits.add(factors[:, 0], shares[units], ~finite[:, 0])
+    return total
+
+
+def _gradients(module: CapturedModel, loss: Loss, batch: Batch, units: slice) -> Tensor:
+    """Return the gradients of some units, one row each."""
+    total = torch.zeros((), dtype=torch.float64)
+    for place in range(batch.records):
+        inputs = batch.inputs[units, place]
+        weights = batch.weights[units, place].double().unsqueeze(1)
+        logits = module.logits(inputs) + batch.offset[units, place].double()
+        slopes = loss.slope(logits, batch.targets[units, place].double()) * weights
+        parts = module.gradients(inputs, slopes)
+        # Not by a product: a place that pads may hold anything.
+        total = total + torch.where(weights > 0, parts, 0.0)
+    return total
+
+
+def _clip(
+    gradients: Tensor, module: CapturedModel, clipping: Clipping
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return clipped gradients, their factors, and a mask of the finite ones."""
+    if clipping.unbounded:
+        ones = gradients.new_ones(len(gradients), 1)
+        return gradients, ones, ones > 0
+    finite = torch.isfinite(gradients).all(1, keepdim=True)
+    gradients = torch.where(finite, gradients, 0.0)
+    slack = norm_slack(gradients.shape[1], 1, 1, torch.float64)
+    if clipping.groups is None:
+        index = np.zeros(gradients.shape[1], dtype=np.int64)
+    else:
+        index = group_index(module, clipping.groups)
+    columns = torch.from_numpy(index)
+    squares = gradients.new_zeros(len(gradients), len(clipping.clips))
+    squares.index_add_(1, columns, gradients.square())
+    factors = torch.rsqrt(squares * (1 + slack)) * squares.new_tensor(clipping.clips)
+    # A finite gradient may have an infinite square; its factor is zero, as it should.
+    factors.clamp_max_(1.0)
+    return gradients * factors[:, columns], factors, finite

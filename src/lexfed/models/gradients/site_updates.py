@@ -18,7 +18,7 @@ from lexfed.models.gradients.batch import Batch
 from lexfed.models.losses import Loss
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import trainable
-from lexfed.models.networks.taps import Slope
+from lexfed.models.networks.known_layers import Slope
 
 
 @dataclass(frozen=True)

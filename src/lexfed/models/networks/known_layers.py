@@ -1,24 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models with a closed form for the norms of their per-unit gradients.
+"""Chains of known layers, whose per-unit gradients have norms in closed form.
 
-Linear and Conv1d layers do, in a chain whose other layers have no parameters and look
-at one record at a time. Both conditions are read off the structure: only exact types
-listed here count, because a subclass (or a user's own `forward`) may mix the records of
-a batch, and then the closed form would clip something that is not one person's
-gradient. A user's chain of such layers is made again from its settings and weights
-(`rebuilt_chain`), since objects of a user's may have had their methods replaced.
-Everything else takes the slower road of `captured_model.py` and
-`gradients/captured_sum.py`.
+**Which.** Linear and Conv1d layers, in a chain whose other layers have no parameters
+and look at one record at a time. Both conditions are read off the structure: only exact
+types listed here count, because a subclass (or a user's own `forward`) may mix the
+records of a batch, and then the closed form would clip something that is not one
+person's gradient. A user's chain of such layers is made again from its settings and
+weights (`rebuilt_chain`), since objects of a user's may have had their methods
+replaced. Everything else takes the slower road of `captured_model.py` and
+`gradients/clipped_sum.py`.
+
+**Taps.** A unit's gradient of a Linear layer's weight is the sum over its rows of
+d ⊗ a, with a the layer's input and d the loss's slope at the layer's output. Neither
+norms nor the clipped sum need those products one by one; a `Tap` holds a and d of all
+rows instead [Goo15]. A convolution is a Linear layer applied to every position of its
+unfolded input, so its tap has one row per position.
+
+**Isolation.** A row of a tap depends on that record and the weights only, to the bit. A
+matrix product may treat its edge rows, and matrices narrower than a vector register, by
+other instructions than the rest; rows and widths are therefore padded. Without it one
+person's presence could push another across the kink of a ReLU, and no summation bound
+would cover that. The rows of `trace` are padded to a multiple of 64, so that functions
+of single numbers, which torch takes many at once and the rest one by one, have no rest.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import plain_copy
+
+_ROWS, _TRACED_ROWS = 16, 64
+_ALIGNED, _WIDTH = 4, 16
+"""Rows of a dense model, and of any other chain, are padded to a multiple of these;
+widths to a multiple of 4 and, but for a dense model's input, to at least 16."""
 
 _ROW_WISE: frozenset[type[nn.Module]] = frozenset(
     {
@@ -205,3 +226,218 @@ def _weighs(layer: nn.Linear | nn.Conv1d, *shape: int) -> bool:
         {"weight": shape, "bias": shape[:1]},
         {"weight": shape, "bias": None},
     )
+
+
+Slope = Callable[[Tensor], Tensor]
+"""Maps the model's logits [rows, outputs] to weighted slopes of the same shape."""
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Inputs and output slopes of one Linear or Conv1d layer.
+
+    Attributes:
+        inputs: [units * terms, fan-in or more]; columns beyond the layer's are zero.
+        slopes: [units * terms, fan-out or more], likewise.
+        terms: Rows per unit: records times positions.
+        bias: Whether the layer has one.
+    """
+
+    inputs: Tensor
+    slopes: Tensor
+    terms: int
+    bias: bool
+
+
+def trace(
+    layers: Sequence[nn.Module], inputs: Tensor, slope: Slope, records: int
+) -> list[Tap]:
+    """Propagate rows [units * records, slots] through any chain of known layers.
+
+    Back-propagation through the layers without parameters is left to autograd, and all
+    arithmetic takes the type of the inputs. Taps may end in rows of zeros.
+    """
+    given = inputs.shape[0]
+    inputs = _padded(inputs, records)
+    rows = inputs.shape[0]
+    with torch.enable_grad():
+        value, seen = _forth(layers, inputs)
+    slopes = torch.zeros_like(value)
+    slopes[:given] = slope(value.detach()[:given])
+    outputs = [after for _, _, after in seen]
+    taps = []
+    for (layer, before, _), delta in zip(
+        seen, torch.autograd.grad(value, outputs, slopes), strict=True
+    ):
+        if isinstance(layer, nn.Conv1d):
+            delta = delta.transpose(1, 2)
+        width, fan_out = before.shape[-1], delta.shape[-1]
+        terms = records * (before.numel() // (rows * width))
+        taps.append(
+            Tap(
+                before.reshape(-1, width),
+                delta.reshape(-1, fan_out).contiguous(),
+                terms,
+                layer.bias is not None,
+            )
+        )
+    return taps
+
+
+@torch.no_grad()
+def logits(layers: Sequence[nn.Module], inputs: Tensor) -> Tensor:
+    """Give the outputs of rows [rows, slots], the same to the bit as in `trace`."""
+    value, _ = _forth(layers, _padded(inputs, 1))
+    return value[: inputs.shape[0]]
+
+
+_Seen = list[tuple[nn.Linear | nn.Conv1d, Tensor, Tensor]]
+
+
+def _forth(layers: Sequence[nn.Module], inputs: Tensor) -> tuple[Tensor, _Seen]:
+    """Return the outputs, and the inputs and outputs of layers with weights."""
+    value, seen = inputs, []
+    for layer in layers:
+        if isinstance(layer, nn.Linear | nn.Conv1d):
+            if isinstance(layer, nn.Conv1d):
+                value = _unfold(layer, value).transpose(1, 2)
+            before, value = value.detach(), _apply(layer, value)
+            if torch.is_grad_enabled() and not value.requires_grad:
+                value.requires_grad_()
+            seen.append((layer, before, value))
+        else:
+            value = layer(value)
+    return value, seen
+
+
+def _padded(rows: Tensor, records: int) -> Tensor:
+    missing = -len(rows) % math.lcm(_TRACED_ROWS, records)
+    return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
+
+
+def _apply(layer: nn.Linear | nn.Conv1d, value: Tensor) -> Tensor:
+    """Multiply rows, or unfolded positions, with a layer's weight."""
+    weight = layer.weight.detach().to(value.dtype).flatten(1)
+    bias = None if layer.bias is None else layer.bias.detach().to(value.dtype)
+    high, wide = (max(-size % _ALIGNED, _WIDTH - size) for size in weight.shape)
+    weight = functional.pad(weight, (0, wide, 0, high))
+    if bias is not None:
+        bias = functional.pad(bias, (0, high))
+    after = functional.linear(functional.pad(value, (0, wide)), weight, bias)
+    after = after[..., : len(layer.weight)]
+    if isinstance(layer, nn.Conv1d):
+        after = after.transpose(1, 2)
+    return after.contiguous()
+
+
+def _unfold(layer: nn.Conv1d, value: Tensor) -> Tensor:
+    # torch unfolds images only: a signal is an image of height one.
+    return functional.unfold(
+        value.unsqueeze(2),
+        kernel_size=(1, layer.kernel_size[0]),
+        dilation=(1, layer.dilation[0]),
+        padding=(0, int(layer.padding[0])),
+        stride=(1, layer.stride[0]),
+    )
+
+
+class DenseModel:
+    """Linear, ReLU, Linear, ..., Linear, forth and back by hand.
+
+    This is `trace` for the models that matter most, without autograd's bookkeeping. It
+    holds the weights, padded for the matrix products, and room to work in.
+
+    Guarantees:
+        - A row's inputs and slopes do not depend on the other rows, to the bit.
+        - The model's own tensors are neither changed nor tracked by autograd.
+    """
+
+    def __init__(
+        self, layers: Sequence[nn.Module], dtype: torch.dtype, rows: int, records: int
+    ) -> None:
+        """Take the weights; those that need no padding or cast are not copied.
+
+        One `run` has at most `rows` rows, `records` of them per unit.
+        """
+        linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+        self._outputs = linear[-1].out_features
+        self._records = records
+        self._rows = math.lcm(_ROWS, records)
+        self._weights: list[Tensor] = []
+        self._biases: list[Tensor | None] = []
+        # Fresh memory for every product would cost a tenth of the time in page faults.
+        self._inputs: list[Tensor] = []
+        self._slopes: list[Tensor] = []
+        rows = _up(rows, self._rows)
+        columns = _up(linear[0].in_features, _ALIGNED)
+        for layer in linear:
+            width = max(_up(layer.out_features, _ALIGNED), _WIDTH)
+            missing = width - layer.out_features
+            weight = layer.weight.detach().to(dtype)
+            weight = _pad(weight, (0, columns - layer.in_features, 0, missing))
+            bias: Tensor | None = layer.bias
+            if bias is not None:
+                bias = _pad(bias.detach().to(dtype), (0, missing))
+            self._weights.append(weight)
+            self._biases.append(bias)
+            self._inputs.append(torch.empty(rows, width, dtype=dtype))
+            self._slopes.append(torch.empty(rows, width, dtype=dtype))
+            columns = width
+
+    def run(self, inputs: Tensor, slope: Slope) -> list[Tap]:
+        """Propagate rows [units * records, slots] forth and back.
+
+        Returns:
+            One tap per Linear layer; they may end in rows of zeros, and hold until the
+            next call.
+        """
+        rows = inputs.shape[0]
+        seen, before = self._forth(inputs)
+        padded = len(before)
+        slopes = [room[:padded] for room in self._slopes]
+        slopes[-1].zero_()
+        slopes[-1][:rows, : self._outputs] = slope(before[:rows, : self._outputs])
+        # The slope of the input itself is never needed: the first weight is left out.
+        for place in range(len(slopes) - 1, 0, -1):
+            below = slopes[place - 1]
+            torch.mm(slopes[place], self._weights[place], out=below)
+            torch.ops.aten.threshold_backward.grad_input(
+                below, seen[place], 0, grad_input=below
+            )
+        return [
+            Tap(before, after, self._records, bias is not None)
+            for before, after, bias in zip(seen, slopes, self._biases, strict=True)
+        ]
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """Give the outputs of rows [rows, slots]; they hold until the next call."""
+        return self._forth(inputs)[1][: inputs.shape[0], : self._outputs]
+
+    def _forth(self, inputs: Tensor) -> tuple[list[Tensor], Tensor]:
+        """Return the inputs of every layer, and the outputs, all padded."""
+        rows, slots = inputs.shape
+        padded = _up(rows, self._rows)
+        first = self._weights[0]
+        before = _pad(
+            inputs.to(first.dtype), (0, first.shape[1] - slots, 0, padded - rows)
+        )
+        seen = []
+        for weight, bias, room in zip(
+            self._weights, self._biases, self._inputs, strict=True
+        ):
+            seen.append(before)
+            after = room[:padded]
+            if bias is None:
+                torch.mm(before, weight.t(), out=after)
+            else:
+                torch.addmm(bias, before, weight.t(), out=after)
+            before = after if weight is self._weights[-1] else after.relu_()
+        return seen, before
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step
+
+
+def _pad(values: Tensor, missing: tuple[int, ...]) -> Tensor:
+    return functional.pad(values, missing) if any(missing) else values

@@ -26,13 +26,11 @@ from torch import Tensor, nn
 
 from lexfed.arrays import Floats
 from lexfed.models.networks.captured_model import CapturedModel
-from lexfed.models.networks.dense_model import DenseModel
 from lexfed.models.networks.flat_parameters import flatten
 from lexfed.models.networks.flat_parameters import load as load_parameters
-from lexfed.models.networks.known_layers import chain, is_dense
-from lexfed.models.networks.taps import logits as chain_logits
-from lexfed.models.towers.facts import presence
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.networks.known_layers import DenseModel, chain, is_dense
+from lexfed.models.networks.known_layers import logits as chain_logits
+from lexfed.models.towers.shape import TowerShape, presence
 from lexfed.tiers import Tier
 
 LONGEST = 2.0
@@ -121,7 +119,7 @@ class Tower:
         """Return this tower's share of the logits, `[..., outputs]`.
 
         They are offsets of the towers above, so a row's logits do not depend on the
-        other rows, to the bit (see `dense_model`, `taps` and `captured_model`): else
+        other rows, to the bit (see `known_layers` and `captured_model`): else
         one person's presence would move everybody's gradient, and no clip would cover
         that.
         """

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of a tower, before it has learned anything."""
+"""The shape of a tower, and public facts and guesses that follow from it alone."""
 
 from dataclasses import dataclass
 
+import numpy as np
 from torch import nn
 
+from lexfed.arrays import Bools, Floats, Indices
+from lexfed.models.losses import LossName
 from lexfed.models.networks.architectures import build
 from lexfed.tiers import Tier
+
+NUMBER_VARIANCE = 0.10
+"""Variance of a number whose range is mapped to [-1, 1]: most values keep away from
+the ends of a documented range."""
+
+TAIL_CENTRE = 0.3
+"""A number's mean is guessed this far from mid-range, away from the longer tail."""
+
+SQUARE_GUESS = 0.3
+"""Mean square of a number mapped to [-1, 1]."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +54,124 @@ class TowerShape:
         """Return the network with its initial weights."""
         size = len(self.slots)
         return build(self.architecture, size, self.outputs, self.seed)
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """Public facts about a tower: its shape, and the loss of the task."""
+
+    shape: TowerShape
+    loss: LossName
+
+    @property
+    def size(self) -> int:
+        """Number of slots."""
+        return len(self.shape.slots)
+
+    @property
+    def outputs(self) -> int:
+        """Number of logits."""
+        return self.shape.outputs
+
+    def mask(self, kind: str) -> Bools:
+        """Return a mask of the slots of a kind."""
+        return np.array([own == kind for own in self.shape.kinds], dtype=bool)
+
+    @property
+    def tails(self) -> Floats:
+        """Side of the longer tail of each slot, seen from zero; a flag's is yes."""
+        return np.where(self.mask("flag"), 1.0, np.array(self.shape.tails))
+
+    @property
+    def numbers(self) -> Indices:
+        """Places of the numbers."""
+        return np.flatnonzero(self.mask("number"))
+
+    def columns(self) -> list[Indices]:
+        """Return the places of each column's slots."""
+        return _columns(self.shape)
+
+    def categories(self) -> list[Indices]:
+        """Return the places of each category's slots."""
+        return _categories(self.shape)
+
+    def flagged(self) -> list[tuple[int, int]]:
+        """Return (number, missing flag) of every number that may be missing."""
+        return _flagged(self.shape)
+
+    def presence(self, slots: Floats) -> Floats:
+        """Return 1 where a slot's column has a value and 0 where it is missing."""
+        return presence(self.shape, slots)
+
+
+def _columns(shape: TowerShape) -> list[Indices]:
+    column = np.array(shape.columns)
+    return [np.flatnonzero(column == number) for number in np.unique(column)]
+
+
+def _categories(shape: TowerShape) -> list[Indices]:
+    return [p for p in _columns(shape) if shape.kinds[p[0]] == "onehot"]
+
+
+def _flagged(shape: TowerShape) -> list[tuple[int, int]]:
+    kinds = shape.kinds
+    return [
+        (int(places[0]), int(places[1]))
+        for places in _columns(shape)
+        if len(places) == 2
+        and kinds[places[0]] == "number"
+        and kinds[places[1]] == "missing"
+    ]
+
+
+def presence(shape: TowerShape, slots: Floats) -> Floats:
+    """Return 1 where a slot's column has a value and 0 where it is missing.
+
+    `slots` are encoded values, `[..., slots]`.
+    """
+    present = np.ones_like(slots)
+    for number, flag in _flagged(shape):
+        present[..., number] = 1.0 - slots[..., flag]
+    for places in _categories(shape):
+        present[..., places] = slots[..., places].sum(axis=-1, keepdims=True)
+    return present
+
+
+@dataclass(frozen=True)
+class SlotGuess:
+    """Assumptions about slots before anything is bought.
+
+    Attributes:
+        centre: mean of each slot.
+        variance: of each slot.
+        doubt: variance of the centre around its guess.
+    """
+
+    centre: Floats
+    variance: Floats
+    doubt: Floats
+
+
+def public_guess(facts: RuleFacts) -> SlotGuess:
+    """Return guesses from the kinds of slots and the public ranges alone.
+
+    A category's levels are assumed equally frequent; a flag is set for 30 % and a value
+    missing for 15 %, with generous doubt.
+    """
+    levels = np.maximum(np.array(facts.shape.levels, dtype=np.float64), 2.0)
+    kinds = [facts.mask("number"), facts.mask("onehot"), facts.mask("flag")]
+    share = (1 / levels) * (1 - 1 / levels)
+    # A transform of a wide range takes its tail away.
+    tails = np.where(facts.shape.linear, facts.shape.tails, 0.0)
+    return SlotGuess(
+        centre=np.select(kinds, [-TAIL_CENTRE * tails, 1 / levels, 0.3], 0.15),
+        variance=np.select(kinds, [NUMBER_VARIANCE, share, 0.2], 0.12),
+        doubt=np.select(kinds, [0.2, share / levels, 0.06], 0.04),
+    )
+
+
+def statistics_clip(facts: RuleFacts) -> float:
+    """Return the norm that a record's statistics are expected to have."""
+    guess = public_guess(facts)
+    squares = 0.06 * len(facts.numbers)
+    return float(np.sqrt((guess.variance + guess.doubt).sum() + squares))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from lexfed.errors import LexfedError, RunFolderError
 from lexfed.federation.engines.channel import Channel, Handler
-from lexfed.federation.flare.jobs.controller import EpochController
+from lexfed.federation.flare.jobs.channel import EpochController
 from lexfed.federation.flare.jobs.executor import SiteExecutor
 from lexfed.federation.flare.kit.enrolment import read_roster
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit

@@ -153,7 +153,7 @@ class SiteAccounts:
     def _own(self, account: _Account, asked: Query | RoundCharge) -> Release | None:
         """Return the release that a ledger pays in a round; None if none is its own."""
         stage = self._priced.programme.stages[asked.stage].at(asked.step)
-        return stage.release_for_all(asked.release, account.places)
+        return stage.release_for(asked.release, *account.places)
 
     def publish(self, query: Query) -> None:
         """Say at every site that what a round releases may leave from now on.

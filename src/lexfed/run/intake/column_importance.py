@@ -18,8 +18,8 @@ from lexfed.config.tables.root import Config
 from lexfed.data.encoding import Encoding, encode, encode_target
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.errors import ConfigError, Problem
-from lexfed.federation.planning.importance_programme import RELEASE
-from lexfed.models.slot_importance import slot_scales, slot_weights
+from lexfed.federation.planning.purchase_programmes import IMPORTANCE
+from lexfed.models.rule.contributions import slot_scales, slot_weights
 from lexfed.models.towers import cascade
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.earlier_runs.charged_releases import EarlierRun, earlier_releases
@@ -148,7 +148,7 @@ def _from_paid(
     if known.slots != encoding.slots:
         what = "holds importances of other columns, or of other declarations"
         raise ConfigError([Problem(f"`{folder}`", what, _MAKE)])
-    if not any(release.name.startswith(RELEASE) for release, _ in releases):
+    if not any(release.name.startswith(IMPORTANCE) for release, _ in releases):
         raise ConfigError([Problem(f"`{folder}`", "holds no importances", _MAKE)])
     # If every round was lost there is no state, and the model has no memory.
     name = STATE if (folder / STATE).exists() else "model.safetensors"

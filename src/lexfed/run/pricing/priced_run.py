@@ -13,8 +13,8 @@ from lexfed.budget.sites.profiles import BudgetProfile
 from lexfed.config.policy_file import PolicyFile
 from lexfed.config.tables.root import Config
 from lexfed.federation.planning import training_programme
+from lexfed.federation.planning.programme_draft import read_tiers
 from lexfed.federation.planning.site_shares import budget_of
-from lexfed.federation.planning.tower_shapes import read_tiers
 from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources

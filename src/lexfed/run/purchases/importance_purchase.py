@@ -14,7 +14,7 @@ from lexfed.config import Config, load
 from lexfed.config.examination import config_text
 from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError, Problem
-from lexfed.federation.planning.importance_programme import plan_importance
+from lexfed.federation.planning.purchase_programmes import plan_importance
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.open_run import start
 from lexfed.run.driver.training_loop import train

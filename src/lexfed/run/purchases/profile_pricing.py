@@ -17,12 +17,12 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.profile_programme import plan_profile
-from lexfed.federation.planning.profile_resolution import (
+from lexfed.federation.planning.purchase_programmes import (
     PERSONS,
     USEFUL,
     HiddenShare,
     hidden_shares,
+    plan_profile,
 )
 from lexfed.federation.programme.sequence import Programme
 from lexfed.run.intake.public_facts import public_facts

@@ -24,7 +24,7 @@ from lexfed.config.rules.importance import prepayment_obstacles
 from lexfed.config.tables.root import Config, EvaluationTable
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
-from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.coordinator.progress import tables_so_far
 from lexfed.models.towers import cascade
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.run.driver.open_run import resume as reopen

@@ -10,7 +10,7 @@ from typing import Any
 
 from lexfed.budget.adaptation.tower_steering import Adaptation, Steering
 from lexfed.federation.coordinator.learner import Progress
-from lexfed.federation.coordinator.steering import TowerSteering, last_terms
+from lexfed.federation.coordinator.noisy_descent import TowerSteering, last_terms
 from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.releases import Release
 from lexfed.run.audit_log.logbook import Logbook
@@ -47,7 +47,7 @@ class AdaptationFile:
     def note(self, progress: Progress) -> None:
         """Write the line of the last round."""
         stage = self._priced.programme.stages[progress.stage]
-        if self._file is None or not self._steering.steers(stage):
+        if self._file is None or not self._priced.programme.steers(stage):
             return
         used = last_terms(stage.tower, progress.memory)
         state = self._steering.state(stage, progress.memory)
@@ -111,7 +111,7 @@ def result_lines(
         _line(stage, charged.get(index, []))
         + _ending(priced.programme.adapting, steering.state(stage, progress.memory))
         for index, stage in enumerate(priced.programme.stages)
-        if steering.steers(stage)
+        if priced.programme.steers(stage)
     )
 
 

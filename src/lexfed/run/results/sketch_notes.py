@@ -8,14 +8,13 @@ and of sites that differ from the others.
 
 from collections.abc import Iterator
 
-from lexfed.federation.coordinator.progress import Progress
-from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.coordinator.progress import Progress, tables_so_far
 from lexfed.federation.coordinator.sketch_learner import (
     column_drifts,
     column_looks,
     most_looks,
 )
-from lexfed.federation.programme.site_weights import NAME
+from lexfed.federation.programme.sequence import SITE_WEIGHTS
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.sketch.queries.drift import drift
 from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
@@ -69,7 +68,7 @@ def _duplicates(priced: PricedRun, site: str, found: DuplicateShare) -> str:
 
 
 def _weights(priced: PricedRun, progress: Progress) -> Iterator[str]:
-    weights = progress.memory.get(NAME)
+    weights = progress.memory.get(SITE_WEIGHTS)
     if weights is not None and weights.min() < 1.0:
         each = zip(priced.programme.sites, weights.tolist(), strict=True)
         yield "weights of sites by overlap: " + ", ".join(

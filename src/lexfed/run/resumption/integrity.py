@@ -32,7 +32,6 @@ from lexfed.audit.verify import Status, verify_run
 from lexfed.audit.verify.sites.participation import charges_signed_for
 from lexfed.durable import read_lines
 from lexfed.errors import AuditError
-from lexfed.federation.programme.admission import admits, planned_release
 from lexfed.privacy.releases import Release
 from lexfed.run.audit_log.keys import run_keys
 from lexfed.run.folder import (
@@ -169,7 +168,7 @@ def _charges(priced: PricedRun, journal: RunJournal) -> Iterator[str]:
     for number, charge in enumerate(journal.charges, start=1):
         place = (charge.stage, charge.step)
         known = before < place and 0 <= charge.stage < len(stages)
-        if not known or not admits(stages[charge.stage], charge.step, charge.release):
+        if not known or not stages[charge.stage].admits(charge.step, charge.release):
             yield f"`{EVENTS}`: round {number} is not one of this programme"
             return
         before = place
@@ -236,7 +235,7 @@ def _payable(
     Sites that coins leave out pay the planned price: they are not told more.
     """
     stage = priced.programme.stages[charge.stage]
-    asked = (charge.release, planned_release(stage, charge.step))
+    asked = (charge.release, stage.planned(charge.step))
     return tuple(stage.at(charge.step).release_for(each, place) for each in asked)
 
 

@@ -20,7 +20,7 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.config.search_grid import SearchSetting
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem, Refused
-from lexfed.federation.programme.scoring import LOWER_IS_BETTER
+from lexfed.models.losses import LOWER_IS_BETTER
 from lexfed.privacy.selection import Repetitions, SelectionCost, selection_cost
 from lexfed.randomness import RandomSource
 from lexfed.run.driver.rehearsal import train_in_memory

@@ -20,7 +20,7 @@ from lexfed.config.search_grid import (
     searched_configs,
     set_key,
 )
-from lexfed.federation.programme.scoring import LOWER_IS_BETTER
+from lexfed.models.losses import LOWER_IS_BETTER
 from lexfed.run.driver.rehearsal import rehearse
 from lexfed.run.intake.population import seeded_population
 from lexfed.run.pricing.priced_run import price

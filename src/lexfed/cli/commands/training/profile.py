@@ -15,7 +15,7 @@ from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import OpenConfig, examine_open_file
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError
-from lexfed.federation.planning.profile_resolution import PERSONS
+from lexfed.federation.planning.purchase_programmes import PERSONS
 from lexfed.report.profile.page import profile_html
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up

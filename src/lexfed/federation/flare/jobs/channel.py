@@ -15,17 +15,19 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Collection, Mapping
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nvflare.apis.fl_constant import ReservedKey, ReturnCode
+from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.engines.channel import LONGEST_WORD
-from lexfed.federation.flare.hardening.message_limit import intake
+from lexfed.federation.engines.channel import LONGEST_WORD, Channel
+from lexfed.federation.flare.hardening.limits import intake
 from lexfed.federation.flare.jobs.executor import (
     ASK,
     CONTENT,
@@ -266,3 +268,29 @@ def _word(reply: Any) -> str:
 def _in_background(work: Any, *arguments: Any) -> None:
     # A thread that waits for a dead site must not keep the process from ending.
     threading.Thread(target=work, args=arguments, daemon=True).start()
+
+
+class EpochController(Controller):  # type: ignore[misc]  # FLARE has no types
+    """Gathers the sites of a job and hands them over."""
+
+    def __init__(self, patience: Patience | None = None) -> None:
+        super().__init__()
+        self._patience = patience
+
+    @abstractmethod
+    def drive(self, channel: Channel, sites: Sequence[str], job: str) -> None:
+        """Run one epoch with the sites that are ready; it must not raise."""
+
+    def start_controller(self, fl_ctx: Any) -> None:
+        """Do nothing before the job's own thread runs."""
+
+    def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
+        """Run the epoch; when it returns FLARE ends the job at every site."""
+        engine = fl_ctx.get_engine()
+        channel = FlareChannel(engine, abort_signal, self._patience)
+        ready = channel.gather([client.name for client in engine.get_clients()])
+        self.log_info(fl_ctx, f"sites that are ready: {', '.join(ready) or 'none'}")
+        self.drive(channel, ready, fl_ctx.get_job_id())
+
+    def stop_controller(self, fl_ctx: Any) -> None:
+        """Do nothing after it."""

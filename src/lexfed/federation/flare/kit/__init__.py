@@ -2,8 +2,8 @@
 """A kit: the folder with which one organisation takes part in a deployment.
 
 `folder` has `Kit` and the layout on disk; `settings` holds every setting that FLARE
-reads, as a function of `kit.toml`; `roster` and `enrolment` are about the keys that
-organisations make themselves. Nothing here needs FLARE.
+reads, as a function of `kit.toml`; `enrolment` is about the keys that organisations
+make themselves, and the roster of them. Nothing here needs FLARE.
 
 A kit on disk must equal `settings` value by value, or its process does not start.
 So any change in `settings`, class paths included, asks every deployment for new

@@ -1,19 +1,257 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An organisation's own part in its kit: making its key, taking over the roster.
+"""Enrolments, and the roster of a deployment, agreed on by telephone.
 
-The key is made where it is used and never leaves it. That is unlike the TLS keys, which
-whoever ran `lexfed deploy init` has seen: so no guarantee to a site rests on those.
+Every organisation makes its own Ed25519 key and hands out an enrolment: the public key,
+signed by itself together with project, name and the coordinator's pin. The key is made
+where it is used and never leaves it, unlike the TLS keys, which whoever ran `lexfed
+deploy init` has seen: so no guarantee to a site rests on those. The coordinator
+collects enrolments into `roster.json`, which everybody puts into the kit. Two checks
+make it true:
+
+1. each kit checks by itself that the roster has its own key, its own pin, and a proof
+   by every key;
+2. people compare one number, the roster's fingerprint, by telephone.
+
+If the number is the same at two sites, both read the same keys, and by 1 each of them
+has its own key in there. So a coordinator that swaps keys or pins is found out as soon
+as the affected site compares the number with any other site.
 """
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal, Self, TypeVar
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from lexfed.canonical import canonical_bytes
 from lexfed.durable import write_atomically
-from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
-from lexfed.federation.flare.kit.folder import Kit
-from lexfed.federation.flare.kit.roster import DeploymentRoster, Enrolment
-from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.errors import (
+    AuditError,
+    ConfigError,
+    Problem,
+    RunFolderError,
+    system_reason,
+)
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain_or_link, read_plain
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.signing import strict_json
+from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.keys import create_key, load_key
+
+_PURPOSE = "lexfed-enrolment-v1"
+_MOST = 1_048_576
+
+EnrolmentBase64 = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{1,96}={0,2}$")
+]
+EnrolmentWord = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]{1,64}$")]
+
+
+class Enrolment(BaseModel):
+    """An organisation's public key, with the proof that it has the private one.
+
+    Attributes:
+        project: of the deployment.
+        name: of the site, or `coordinator`.
+        pin: the certificate that it believes the coordinator.
+        public: the Ed25519 public key, in base64.
+        proof: its signature over all of these.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    version: Literal[1] = 1
+    project: EnrolmentWord
+    name: EnrolmentWord
+    pin: EnrolmentWord
+    public: EnrolmentBase64
+    proof: EnrolmentBase64
+
+    @classmethod
+    def of(cls, kit: Kit) -> Self:
+        """Enrol a kit with the key that is in it."""
+        key = load_key(kit.identity_key)
+        public = encode_base64(key.public_key().public_bytes_raw())
+        signed = _signed(kit.project, kit.name, kit.pin, public)
+        return cls(
+            project=kit.project,
+            name=kit.name,
+            pin=kit.pin,
+            public=public,
+            proof=encode_base64(key.sign(signed)),
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read an enrolment and check its proof.
+
+        Raises:
+            ConfigError: if it is not one, or not signed by the key it names.
+        """
+        enrolled = _parse(cls, path)
+        enrolled.check(str(path))
+        return enrolled
+
+    @property
+    def key(self) -> bytes:
+        """The public key, 32 bytes."""
+        return decode_base64(self.public, f"key of `{self.name}`")
+
+    def check(self, where: str) -> None:
+        """Check that whoever wrote this has the private key.
+
+        Raises:
+            ConfigError: if the proof is not a signature of the key.
+        """
+        signed = _signed(self.project, self.name, self.pin, self.public)
+        try:
+            proof = decode_base64(self.proof, f"proof of `{self.name}`")
+            Ed25519PublicKey.from_public_bytes(self.key).verify(proof, signed)
+        except (AuditError, ValueError, InvalidSignature) as error:
+            problem = Problem(
+                where,
+                f"the enrolment of `{self.name}` is not signed by the key it names",
+                f"ask `{self.name}` for the `enrolment.json` of its kit again",
+            )
+            raise ConfigError([problem]) from error
+
+    def to_bytes(self) -> bytes:
+        """Return the content of `enrolment.json`."""
+        return canonical_bytes(self.model_dump()) + b"\n"
+
+
+class _File(BaseModel):
+    """The content of `roster.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    version: Literal[1]
+    parties: list[Enrolment]
+
+
+@dataclass(frozen=True)
+class DeploymentRoster:
+    """The enrolled parties of a deployment, each with its proof.
+
+    Guarantees:
+        Two rosters have the same fingerprint only if they have the same parties,
+        keys, project and pin.
+        Every key has signed its own enrolment, and no two parties share one.
+    """
+
+    parties: tuple[Enrolment, ...]
+
+    @classmethod
+    def of(cls, kit: Kit, enrolments: Iterable[Enrolment]) -> Self:
+        """Put together a roster for the deployment of a kit.
+
+        Raises:
+            ConfigError: naming everything that does not fit the kit.
+        """
+        roster = cls(tuple(sorted(enrolments, key=lambda one: one.name)))
+        problems = list(roster.problems(kit))
+        if problems:
+            raise ConfigError(problems)
+        return roster
+
+    @classmethod
+    def read(cls, path: Path, kit: Kit) -> Self:
+        """Read a roster and check it against a kit, with all proofs.
+
+        Raises:
+            ConfigError: naming everything that does not fit the kit.
+        """
+        parties = _parse(_File, path).parties
+        for party in parties:
+            party.check(str(path))
+        return cls.of(kit, parties)
+
+    @property
+    def keys(self) -> Mapping[str, bytes]:
+        """The public keys of all, the coordinator's too, by name."""
+        return MappingProxyType({party.name: party.key for party in self.parties})
+
+    @property
+    def coordinator(self) -> bytes:
+        """The coordinator's public key."""
+        return self.keys[COORDINATOR]
+
+    @property
+    def sites(self) -> Roster:
+        """The sites, as secure aggregation wants them."""
+        return Roster({n: key for n, key in self.keys.items() if n != COORDINATOR})
+
+    @property
+    def fingerprint(self) -> str:
+        """The number that people compare: SHA-256 of the canonical bytes."""
+        return sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Return the content of `roster.json`, the same bytes at everybody."""
+        parties = [party.model_dump() for party in self.parties]
+        return canonical_bytes({"version": 1, "parties": parties}) + b"\n"
+
+    def problems(self, kit: Kit) -> Iterable[Problem]:
+        """Yield the contradictions to a kit, apart from its own key."""
+        names = [party.name for party in self.parties]
+        for name in (COORDINATOR, *kit.sites):
+            if names.count(name) != 1:
+                what = "is missing" if name not in names else "is there twice"
+                yield Problem(
+                    "roster",
+                    f"the enrolment of `{name}` {what}",
+                    "give one `enrolment.json` of every site, as its kit has it",
+                )
+        for party in self.parties:
+            if party.name not in (COORDINATOR, *kit.sites):
+                yield _misfit(party, "is of a site that the project does not name")
+            elif party.project != kit.project:
+                yield _misfit(party, f"is for project `{party.project}`")
+            elif party.pin != kit.pin:
+                yield _misfit(party, "pins another certificate of the coordinator")
+        keys = [party.public for party in self.parties]
+        if len(set(keys)) != len(keys):
+            yield Problem(
+                "roster",
+                "two parties have the same key",
+                "each makes its own: `lexfed site enrol KIT`",
+            )
+
+
+def _misfit(party: Enrolment, what: str) -> Problem:
+    return Problem(
+        "roster",
+        f"the enrolment of `{party.name}` {what}",
+        "its kit is not of this deployment: `lexfed deploy init` makes them together",
+    )
+
+
+def _signed(project: str, name: str, pin: str, public: str) -> bytes:
+    said = {"project": project, "name": name, "pin": pin, "public": public}
+    return canonical_bytes({_PURPOSE: said})
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _parse(kind: type[_Model], path: Path) -> _Model:
+    try:
+        with open(path, "rb", opener=plain_or_link) as file:
+            return kind.model_validate(strict_json.loads(file.read(_MOST)))
+    except OSError as error:
+        what = f"cannot be read: {system_reason(error)}"
+        raise ConfigError([Problem(str(path), what)]) from error
+    except (AuditError, ValidationError) as error:
+        name = "an enrolment" if kind is Enrolment else "a roster"
+        hint = "`lexfed site enrol` writes enrolments, `lexfed deploy roster` rosters"
+        raise ConfigError([Problem(str(path), f"not {name}", hint)]) from error
 
 
 def enrol(kit: Kit) -> Enrolment:

@@ -3,7 +3,7 @@
 
 `new_kits` lets FLARE make the certificates, writes all other files, and drops the
 root's key. `startup_check` yields every way in which a kit differs from what was
-made, one line per problem; `certificates` does so for TLS keys and pins.
+made, TLS keys and pins included, one line per problem.
 
 A problem line names the file, the deviation, its consequence and the remedy: keep
 that form. The check compares whole files with `kit.settings`, so a new setting is

@@ -21,7 +21,7 @@ from lexfed.data.encoding import build_encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit.folder import Kit
-from lexfed.federation.planning.dropout_tolerance import noise_cohort
+from lexfed.federation.planning.choices import noise_cohort
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.claim.schema import Claim

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from lexfed.errors import AuditError, ConfigError, DataError, LexfedError, Refused
-from lexfed.federation.flare.hardening.housekeeping import rotate
+from lexfed.federation.flare.hardening.limits import rotate
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.programme.messages import Refusal, answer_to_bytes
 from lexfed.run.deployed.site.enrolment import SiteEnrolment, StepRefusal

@@ -17,7 +17,7 @@ from lexfed.errors import AuditError
 from lexfed.federation.engines.channel import Handler
 from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.flare.hardening.message_limit import intake
+from lexfed.federation.flare.hardening.limits import intake
 from lexfed.federation.flare.kit.enrolment import read_roster
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.programme.json_form import first_difference, from_bytes

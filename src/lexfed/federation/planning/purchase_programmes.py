@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programme of a profile: its tables, their order and their noise.
+"""Programmes of purchases, each with a budget of its own: importances, and a profile.
 
-One stage per table, the least sensitive tier first, so that nothing that is asked of a
-tier follows from what a more sensitive one released (Theorem C):
+**Importances**: the label rate, then one sum per tier. The sum of a tier reads that
+tier's columns alone, as a tower does, so it is charged to the tiers up to its own and
+Theorem C holds for it as it stands. Nothing is sampled.
+
+**A profile**: one stage per table, the least sensitive tier first, so that no question
+about a tier follows from a release of a more sensitive one (Theorem C):
 
     persons   their keys, one table per site          reads no column
     label     the target                              reads no column but the label
     tier      of its columns what is asked first: codes of a list, bins of a declared
               range, doubles of an open one, the first letters of an open list
-              bins between the ends that were found
-              letters 2, 3, ... of the prefixes that were found
+              bins between the ends that the doubles showed
+              letters 2, 3, ... of the prefixes that the letters before showed
 
 All tables of a tier have the same ratio of clip to noise, since each of them answers
 for one column. Which stages there are follows from declarations alone, and what a
 follow-up asks from released tables alone.
+
+**Resolution** of a profile: how common a value must be to be seen. A cell stands out of
+a table of m cells with noise of variance s² if it is above s sqrt(2 ln(m / a))
+(`lexfed.sketch.queries.refinements`). Divided by the public number of persons that is
+the share of persons whose value would be hidden. Two sites with n persons each share J
+of them. Their tables of keys, of m cells at rho each, tell J with variance
+n²/m + n/rho + m/(4 rho²), beside the variance of J itself (`lexfed.sketch.estimates`).
+An overlap below 1.96 standard deviations is hidden. Both follow from the programme
+alone, so they are known before anything is spent.
 """
 
 import math
@@ -28,27 +41,80 @@ from lexfed.budget.noise_plan import Budget, tower_bounds
 from lexfed.data.letter_pairs import LEVELS, PAIRS
 from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.profile_resolution import PERSONS
+from lexfed.federation.planning.draft_releases import LABEL_SHARE
 from lexfed.federation.planning.programme_draft import (
     DraftRelease,
     ProgrammeDraft,
+    tower_shapes,
     tower_tiers,
 )
 from lexfed.federation.planning.programme_price import price_programme
-from lexfed.federation.planning.tower_shapes import tower_shapes
-from lexfed.federation.programme.sequence import Programme
-from lexfed.models.towers.shape import TowerShape
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.models.rule.purchases import CLIP, label_dimension
+from lexfed.models.towers.shape import RuleFacts, TowerShape
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.queries.refinements import ERROR, threshold
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES
 from lexfed.tiers import Tier
+
+IMPORTANCE = "importance"
+"""First word of the names of releases that buy importances; the tier follows."""
 
 KEY_DEPTH = 5
 KEY_WIDTHS = (64, 2**14)
 """Rows of a table of keys, and its fewest and most cells of a row."""
 
+USEFUL = 0.1
+"""A value that this part of all persons has must not be hidden in noise."""
+
+USEFUL_OVERLAP = 0.5
+"""Nor must an overlap of this part of a site's persons."""
+
+PERSONS = ""
+"""Stands for a column where the keys of persons are asked."""
+
 _LONGEST_NAME = 96
-"""Letters of a column's name that a release is called by; logs take 128 in all."""
+"""Letters of a column's name in the name of a release; logs take 128 in all."""
+
+
+def plan_importance(
+    facts: PopulationFacts, budget: Budget, choices: Choices
+) -> Programme:
+    """Return the programme that buys importances.
+
+    The choices are those of the run that the importances are for; only trust,
+    accountant and seed matter here.
+    """
+    own = choices.of_purchase()
+    shapes = tower_shapes(facts.encoding, "cascade", "linear", facts.outputs, own.seed)
+    wanted = tuple(
+        item
+        for tower, shape in enumerate(shapes)
+        for item in _importance_drafts(facts, own, tower, shape)
+    )
+    draft = ProgrammeDraft(facts, own, shapes, wanted)
+    slots = [len(shape.slots) for shape in shapes]
+    return price_programme(draft, budget, partial(allocation.caps, slots))
+
+
+def _importance_drafts(
+    facts: PopulationFacts, choices: Choices, tower: int, shape: TowerShape
+) -> list[DraftRelease]:
+    senders = choices.senders(len(facts.sites))
+    left, wanted = 1.0, []
+    if tower == 0:
+        label = label_dimension(RuleFacts(shape, facts.loss))
+        group = DraftGroup("label rate", CLIP, label)
+        left -= LABEL_SHARE
+        draft = Draft(
+            group.name, tower, (group,), 1.0, (1.0,), None, LABEL_SHARE, senders
+        )
+        wanted.append(DraftRelease("labels", draft))
+    name = f"{IMPORTANCE} {shape.tier.label}"
+    groups = (DraftGroup(name, CLIP, len(shape.slots) * shape.outputs),)
+    draft = Draft(name, tower, groups, 1.0, (1.0,), shape.tier, left, senders)
+    return [*wanted, DraftRelease("importance", draft)]
 
 
 @dataclass(frozen=True)
@@ -67,7 +133,7 @@ def plan_profile(
     columns: Sequence[ProfiledColumn],
     left_out: Collection[str] = (),
 ) -> Programme:
-    """Return the programme that buys a profile with a budget of its own.
+    """Return the programme that buys a profile.
 
     Args:
         facts: public facts about the population.
@@ -75,8 +141,8 @@ def plan_profile(
         choices: of the run that the profile is for; only trust, accountant and seed
             matter here.
         columns: of the units' raw slots, in order.
-        left_out: names of those that nothing is asked about, PERSONS for the keys of
-            persons; at least one column is asked.
+        left_out: names of columns without questions, PERSONS for the keys of persons;
+            at least one column is asked.
 
     Raises:
         ConfigError: if the tables do not fit what sites can sum.
@@ -85,10 +151,13 @@ def plan_profile(
     shapes = _towers(facts, own, columns, left_out)
     steps = list(_steps(facts, shapes, columns, left_out))
     counts = [sum(step.tower == at for step in steps) for at in range(len(shapes))]
-    # What a table of keys may hold depends on its noise; the sampler's error does not.
+    # The best size of a table of keys depends on its noise; the sampler's error does
+    # not depend on the size.
     shares = allocation.caps(counts, tower_bounds(budget, tower_tiers(facts, shapes)))
-    steps = [_sized(step, facts, own, shares, counts) for step in steps]
-    wanted = tuple(_wanted(step, facts, own, counts) for step in steps)
+    wanted = tuple(
+        _profile_draft(_sized(step, facts, own, shares, counts), facts, own, counts)
+        for step in steps
+    )
     draft = ProgrammeDraft(facts, own, shapes, wanted)
     return price_programme(draft, budget, partial(allocation.caps, counts))
 
@@ -126,12 +195,9 @@ def _steps(
     target = [column for column in columns if column.name == schema.target]
     for table in _questions(target, places):
         yield _Step(0, None, table)
+    others = [column for column in columns if column.name != schema.target]
     for tower, shape in enumerate(shapes):
-        own = [
-            column
-            for column in columns
-            if column.tier == shape.tier and column.name != schema.target
-        ]
+        own = [column for column in others if column.tier == shape.tier]
         for table in _questions(own, places):
             yield _Step(tower, shape.tier, table)
 
@@ -139,7 +205,7 @@ def _steps(
 def _questions(
     columns: Sequence[ProfiledColumn], places: Mapping[str, tuple[int, ...]]
 ) -> Iterator[RequestedTable]:
-    """Yield the tables of these columns: first looks, then second ones."""
+    """Yield the tables of these columns: first ones, then follow-ups."""
     for column in columns:
         yield _first(column, places[column.name])
     for column in columns:
@@ -195,7 +261,7 @@ def _sized(
     return replace(step, table=table)
 
 
-def _wanted(
+def _profile_draft(
     step: _Step, facts: PopulationFacts, choices: Choices, counts: Sequence[int]
 ) -> DraftRelease:
     table, name = step.table, _name(step.table)
@@ -213,8 +279,61 @@ def _wanted(
 
 
 def _name(table: RequestedTable) -> str:
-    """Return the name of a table, which no other one of a programme has."""
+    """Return the name of a table, unique in its programme."""
     if table.domain == "keys":
         return "persons, keys"
     level = f" {table.level}" if table.domain == "letters" else ""
     return f"{table.column[:_LONGEST_NAME]}, {table.domain}{level}"
+
+
+@dataclass(frozen=True)
+class HiddenShare:
+    """The share of persons that a table hides.
+
+    Attributes:
+        column: whose values it counts; PERSONS for keys.
+        share: part of all persons that must have a value so that it is seen; of keys,
+            part of a site's persons that must be at another one as well.
+    """
+
+    column: str
+    share: float
+
+    @property
+    def useful(self) -> bool:
+        """True if the table is worth its price."""
+        most = USEFUL_OVERLAP if self.column == PERSONS else USEFUL
+        return self.share <= most
+
+
+def hidden_shares(programme: Programme, units: int) -> tuple[HiddenShare, ...]:
+    """Return the share that each table of a profile hides, in the order of stages."""
+    persons = units / len(programme.sites)
+    return tuple(
+        HiddenShare(table.column, _overlap(table, deviation, persons))
+        if table.domain == "keys"
+        else HiddenShare(
+            table.column, threshold(table.cells, deviation**2, ERROR) / units
+        )
+        for stage in programme.stages
+        for table, deviation in zip(
+            stage.tables, _deviations(stage, programme), strict=True
+        )
+    )
+
+
+def _deviations(stage: Stage, programme: Programme) -> list[float]:
+    release = stage.releases[0]
+    if release is None:
+        return [0.0] * len(stage.tables)
+    louder = math.sqrt(programme.loudness())
+    return [louder * group.sigma for group in release.groups]
+
+
+def _overlap(table: RequestedTable, deviation: float, persons: float) -> float:
+    """Return the share of a site's persons below which an overlap is hidden."""
+    cells = table.depth * table.width
+    # Noise on every cell of variance depth / (2 rho).
+    doubt = deviation * deviation / table.depth
+    variance = persons**2 / cells + 2.0 * persons * doubt + cells * doubt**2
+    return 1.96 * math.sqrt(variance) / persons
