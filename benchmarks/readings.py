@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from lexfed.config import from_mapping
 from lexfed.evaluate.datasets import prepare
-from lexfed.evaluate.measurement.peak_memory import peak, require_linux
+from lexfed.evaluate.measurement.probes import peak, require_linux
 from lexfed.run import price, seeded_population
 from lexfed.run.driver.rehearsal import rehearse
 from lexfed.run.results.metrics import evaluate

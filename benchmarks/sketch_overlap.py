@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks import sketch_common
 from benchmarks.sketch_common import counted
-from lexfed.evaluate.datasets.public.source_folder import data_folder
+from lexfed.evaluate.datasets.source_folder import data_folder
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SecureSource

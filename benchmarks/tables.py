@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from lexfed.evaluate.datasets.public.source_folder import data_folder
+from lexfed.evaluate.datasets.source_folder import data_folder
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from lexfed.cli.commands.evaluate.public_tables import (
 )
 from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import Job, ResultTable
 from support.evaluation.results import table_of
 
 GOOD = table_of(

@@ -14,8 +14,8 @@ from lexfed.cli.commands.evaluate.public_tables import (
     IncompleteTables,
 )
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
-from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.own import questions
+from lexfed.evaluate.suite import RESULTS, ResultJournal
 from support.evaluation.own import CLAIMED, measured, summary
 
 SITES = """

@@ -8,11 +8,11 @@ import pytest
 from scipy.linalg import toeplitz
 
 from lexfed.errors import ConfigError
-from lexfed.evaluate.comparison.coded_columns import columns_of
 from lexfed.evaluate.comparison.metrics import measure
-from lexfed.evaluate.comparison.split_rows import rows_of
-from lexfed.evaluate.methods import METHODS, ebm, fedavg, ftrl
+from lexfed.evaluate.comparison.split_rows import columns_of, rows_of
+from lexfed.evaluate.methods import METHODS, ebm
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
+from lexfed.evaluate.methods.single_tower import FEDAVG, FTRL, bands, correlated
 from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
 from lexfed.tiers import Tier
 from support.evaluation.small_dataset import small_case, small_dataset
@@ -30,14 +30,14 @@ def matrix(coefficients: np.ndarray, steps: int) -> np.ndarray:
 
 
 def test_bands_are_the_square_root_of_the_prefix_sum() -> None:
-    root = matrix(ftrl.bands(12), 12)
+    root = matrix(bands(12), 12)
     assert np.allclose(root @ root, np.tril(np.ones((12, 12))))
 
 
 @pytest.mark.parametrize(("batches", "passes"), [(1, 3), (4, 1), (4, 5)])
 def test_correlated_noise_solves_its_equation(batches: int, passes: int) -> None:
-    coefficients, steps = ftrl.bands(batches), batches * passes
-    noise = list(ftrl.correlated(coefficients, steps, 2, np.random.default_rng(3)))
+    coefficients, steps = bands(batches), batches * passes
+    noise = list(correlated(coefficients, steps, 2, np.random.default_rng(3)))
     drawn = np.random.default_rng(3).normal(size=(steps, 2))
     assert np.allclose(matrix(coefficients, steps) @ np.array(noise), drawn)
 
@@ -47,8 +47,8 @@ def test_a_unit_moves_the_release_by_no_more_than_is_charged(
     batches: int, passes: int
 ) -> None:
     generator = np.random.default_rng(0)
-    encoder = matrix(ftrl.bands(batches), batches * passes)
-    charged = sqrt(passes) * float(np.linalg.norm(ftrl.bands(batches)))
+    encoder = matrix(bands(batches), batches * passes)
+    charged = sqrt(passes) * float(np.linalg.norm(bands(batches)))
     longest = 0.0
     for place in range(batches):
         # Its gradients change from pass to pass, also to the opposite direction.
@@ -63,13 +63,13 @@ def test_a_unit_moves_the_release_by_no_more_than_is_charged(
 
 def test_overlapping_bands_would_be_charged_too_little() -> None:
     # Negative control: with more bands than batches in a pass columns overlap.
-    encoder = matrix(ftrl.bands(8), 16)
+    encoder = matrix(bands(8), 16)
     stream = np.zeros(16)
     stream[::4] = 1.0
-    assert np.linalg.norm(encoder @ stream) > sqrt(4) * np.linalg.norm(ftrl.bands(8))
+    assert np.linalg.norm(encoder @ stream) > sqrt(4) * np.linalg.norm(bands(8))
 
 
-@pytest.mark.parametrize("name", [ftrl.NAME, fedavg.NAME])
+@pytest.mark.parametrize("name", [FTRL, FEDAVG])
 @pytest.mark.parametrize("equal", ["record", "attribute"])
 def test_the_whole_budget_is_spent_and_no_more(
     folder: Path, name: str, equal: str
@@ -97,7 +97,7 @@ def test_noise_drowns_baselines_where_it_should(folder: Path) -> None:
     # the mean of 6 runs is beyond .3 from it with probability below 1e-6.
     case = small_case(record_epsilon=0.01)
     dataset = small_dataset(folder)
-    found = [measure(METHODS[ftrl.NAME](dataset, case), None)["auc"] for _ in range(6)]
+    found = [measure(METHODS[FTRL](dataset, case), None)["auc"] for _ in range(6)]
     assert abs(np.mean(found) - 0.5) < 0.3
     assert np.std(found) > 0.01
 

@@ -9,14 +9,13 @@ import pytest
 from lexfed.errors import ConfigError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.datasets import names
-from lexfed.evaluate.datasets.variants import DERIVED
+from lexfed.evaluate.datasets.preparation import DERIVED
 from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.measurement.attack_jobs import ATTACKS
-from lexfed.evaluate.measurement.charged_search import NAME
 from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, case_of
 from lexfed.evaluate.measurement.overhead import VARIANTS
-from lexfed.evaluate.measurement.plan_costs import MECHANISMS
-from lexfed.evaluate.methods import METHODS
+from lexfed.evaluate.measurement.setting_search import NAME
+from lexfed.evaluate.methods import MECHANISMS, METHODS
 
 METHODS_OF: Mapping[str, Container[str]] = {
     "train": ALL_METHODS,

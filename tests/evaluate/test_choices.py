@@ -13,20 +13,20 @@ from lexfed.errors import DataError
 from lexfed.evaluate.catalogue import table
 from lexfed.evaluate.comparison.case import Case
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.hindsight import over_the_best
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.schedule_gains import (
+from lexfed.evaluate.harness.paired_lines import (
     LENGTHS,
     PARTS,
+    over_the_best,
     reach,
     schedule_lines,
 )
-from lexfed.evaluate.harness.summary import Result, summarise
-from lexfed.evaluate.measurement.charged_search import RATES, measure_search
+from lexfed.evaluate.harness.summary import summarise
+from lexfed.evaluate.harness.tables import Job, Result
 from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, measure
+from lexfed.evaluate.measurement.setting_search import RATES, measure_search
 from lexfed.evaluate.methods import ablations, product, simple_uniform
+from lexfed.evaluate.methods.ablations import COURSES, PLANNED
 from lexfed.evaluate.methods.baseline_claims import affordable_mu
-from lexfed.evaluate.methods.noise_courses import COURSES, PLANNED
 from support.evaluation.results import result_of, table_of
 from support.evaluation.small_dataset import small_case, small_dataset
 

@@ -12,7 +12,7 @@ from lexfed.config import from_mapping
 from lexfed.evaluate.comparison.case import Case, plain_configuration
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.datasets.variants import (
+from lexfed.evaluate.datasets.preparation import (
     DERIVED,
     EICU_FOUR,
     GERMAN_FOUR,
@@ -20,7 +20,7 @@ from lexfed.evaluate.datasets.variants import (
     NO_GENETICS,
     prepare_variant,
 )
-from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.tables import Job
 from lexfed.evaluate.measurement.job_kinds import measure
 from lexfed.run.pricing.priced_run import price
 from support.evaluation.small_dataset import small_case

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.summary import Result, Summary, summarise
+from lexfed.evaluate.harness.summary import Summary, summarise
+from lexfed.evaluate.harness.tables import Job, Result
 from lexfed.evaluate.results import draw
-from lexfed.evaluate.results.learning_curves import learning_lines
-from lexfed.evaluate.results.svg_files import end_labels, series
+from lexfed.evaluate.results.figures import end_labels, learning_lines, series
 from support.evaluation.results import result_of, table_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import RunFolderError
-from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
+from lexfed.evaluate.suite import RESULTS, ResultJournal
 
 ENDLESS = """
 import itertools, sys
 from pathlib import Path
-from lexfed.evaluate.harness.journal import ResultJournal
+from lexfed.evaluate.suite import ResultJournal
 journal = ResultJournal(Path(sys.argv[1]), resume=True)
 for number in itertools.count():
     journal.add({"key": str(number), "value": "x" * 5000})

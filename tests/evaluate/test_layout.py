@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.evaluate.comparison.case import Case, configuration
-from lexfed.evaluate.comparison.site_columns import moving_column
+from lexfed.evaluate.comparison.case import Case, configuration, moving_column
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods import METHODS

@@ -10,11 +10,11 @@ import pytest
 
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.tables import Job
 from lexfed.evaluate.measurement import attack_jobs
 from lexfed.evaluate.measurement.attack_jobs import attribute, reconstruction
 from lexfed.evaluate.measurement.job_kinds import case_of, measure
-from lexfed.evaluate.measurement.plan_costs import MECHANISMS
+from lexfed.evaluate.methods import MECHANISMS
 from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.methods.product import POINTS
 from support.evaluation.small_dataset import small_case, small_dataset

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.evaluate.harness.memory import (
+from lexfed.evaluate.harness.machine import (
     PROCESS,
     MemoryNeed,
     available_memory,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate.comparison.metrics import measure, quality, retention
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores, measure, quality, retention
 
 
 def scores_of(targets: list[float], scores: list[float], **changed: object) -> Scores:

@@ -7,7 +7,6 @@ import pytest
 
 import lexfed
 from lexfed.evaluate.comparison.case import configuration
-from lexfed.evaluate.measurement.cpu_sampler import _first
 from lexfed.evaluate.measurement.overhead import (
     _CLIENT,
     _READ,
@@ -17,11 +16,12 @@ from lexfed.evaluate.measurement.overhead import (
     ROUNDS,
     VARIANTS,
     Variant,
+    count_traffic,
     measure_overhead,
     run_once,
     train_unwritten,
 )
-from lexfed.evaluate.measurement.traffic import count_traffic
+from lexfed.evaluate.measurement.probes import _first
 from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.site.data_holder import Site
 from lexfed.run.intake.population import load_population

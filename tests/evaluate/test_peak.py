@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.evaluate.measurement import peak_memory
+from lexfed.evaluate.measurement import probes
 
 BIG = 200 * 2**20
 CHILD = """
@@ -22,7 +22,7 @@ print(found["begin_peak"](), found["peak"](), rusage)
 def test_a_large_parent_does_not_show() -> None:
     hog = bytearray(b"x") * BIG
     said = subprocess.run(
-        [sys.executable, "-c", CHILD, peak_memory.__file__],
+        [sys.executable, "-c", CHILD, probes.__file__],
         capture_output=True,
         text=True,
         check=True,
@@ -36,15 +36,15 @@ def test_a_large_parent_does_not_show() -> None:
 
 def test_a_peak_begins_anew() -> None:
     first = bytearray(b"x") * BIG
-    high = peak_memory.peak()
+    high = probes.peak()
     del first
-    begun = peak_memory.begin_peak()
+    begun = probes.begin_peak()
     assert begun <= high - BIG // 2
     second = bytearray(b"x") * (BIG // 2)
-    assert peak_memory.peak() - begun >= len(second) // 2
+    assert probes.peak() - begun >= len(second) // 2
 
 
 def test_other_systems_are_refused(tmp_path: Path) -> None:
-    peak_memory.require_linux()
+    probes.require_linux()
     with pytest.raises(ConfigError, match="on Linux only"):
-        peak_memory.require_linux(tmp_path / "status")
+        probes.require_linux(tmp_path / "status")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from lexfed.evaluate.measurement.cpu_sampler import CpuSampler, _first
+from lexfed.evaluate.measurement.probes import CpuSampler, _first
 from lexfed.privacy.accountants.gdp import mu_from
 
 

@@ -17,11 +17,11 @@ import psutil
 import pytest
 
 from lexfed.data.schema import Column
-from lexfed.evaluate.comparison.coded_columns import CodedColumns
-from lexfed.evaluate.methods import federated_trees
+from lexfed.evaluate.comparison.split_rows import CodedColumns
+from lexfed.evaluate.methods import boosted_trees
 from lexfed.evaluate.trees import process_group
 from lexfed.evaluate.trees import site as tree_site
-from lexfed.evaluate.trees.blocks import read_blocks
+from lexfed.evaluate.trees.network import read_blocks
 from lexfed.evaluate.trees.process_group import (
     SiteProcessError,
     SiteRows,
@@ -75,7 +75,7 @@ def parts(inputs: np.ndarray, targets: np.ndarray) -> list[SiteRows]:
 
 
 def together(sites: list[SiteRows], **changed: Any) -> str:
-    bins = federated_trees.public_bins(COLUMNS)
+    bins = boosted_trees.public_bins(COLUMNS)
     return train_together(sites, bins, [2], {**SETTINGS, **changed}, 60.0)
 
 
@@ -124,7 +124,7 @@ def test_no_process_is_left_after_a_failure() -> None:
     with pytest.raises(SiteProcessError, match=r"site 1 ended with 1: .*objective"):
         together(sites, objective="no such thing")
     assert children() == []
-    bins = federated_trees.public_bins(COLUMNS)
+    bins = boosted_trees.public_bins(COLUMNS)
     with pytest.raises(SiteProcessError, match="did not end in time") as error:
         train_together(sites, bins, [2], SETTINGS, 0.0)
     assert "fewer sites" in error.value.hint
@@ -168,7 +168,7 @@ def ordered(order: dict[str, Any]) -> bytes:
     """Return the first order that a site is sent."""
     sink = BytesIO()
     process: Any = SimpleNamespace(stdin=sink)
-    bins = federated_trees.public_bins(COLUMNS)
+    bins = boosted_trees.public_bins(COLUMNS)
     process_group._Site(0, process).tell(order, (bins, *made(60, 7)))
     return sink.getvalue()
 
@@ -268,7 +268,7 @@ def test_sites_that_stand_still_end_when_their_time_is_over(
         return receive(site)
 
     monkeypatch.setattr(process_group._Site, "receive", stopped)
-    bins = federated_trees.public_bins(COLUMNS)
+    bins = boosted_trees.public_bins(COLUMNS)
     sites = parts(*made(300, 3))[:2]
     with pytest.raises(SiteProcessError, match="did not end in time"):
         train_together(sites, bins, [2], SETTINGS, 0.2)

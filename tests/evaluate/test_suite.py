@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.evaluate.harness.jobs import Job, code_digest
-from lexfed.evaluate.harness.journal import RESULTS
 from lexfed.evaluate.harness.machine import machine, today
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import Job, ResultTable, code_digest
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.files import ALL, PAGE, write_all
-from lexfed.evaluate.suite import Evaluation
+from lexfed.evaluate.suite import RESULTS, Evaluation
 from support.evaluation.results import SMALL, prepare_small, table_of
 
 KILLED = """

@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.summary import Result, Summary, estimate, summarise
-from lexfed.evaluate.harness.tables import PublishedFigure, TableTarget, unique_jobs
-from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
+from lexfed.evaluate.harness.summary import (
+    Summary,
+    TargetVerdict,
+    estimate,
+    summarise,
+    verdicts,
+)
+from lexfed.evaluate.harness.tables import (
+    Job,
+    PublishedFigure,
+    Result,
+    TableTarget,
+    unique_jobs,
+)
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.page import page
 from support.evaluation.results import result_of, table_of

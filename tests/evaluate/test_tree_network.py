@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
-from lexfed.evaluate.trees.network import PipedNetwork
+from lexfed.evaluate.trees.network import PipedNetwork, read_blocks, write_blocks
 
 
 def packed(*blocks: bytes) -> bytes:

@@ -8,17 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lexfed.evaluate.comparison.metrics import measure
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores, measure
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.measurement import setting_search
-from lexfed.evaluate.measurement.declared_twin import twin
 from lexfed.evaluate.measurement.setting_search import (
     GRIDS,
     REPEATS,
     TRIALS,
     TUNED,
     tune,
+    twin,
 )
 from lexfed.evaluate.methods import METHODS, Case
 from support.evaluation.small_dataset import small_case, small_dataset

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lexfed.evaluate.harness.jobs import Job
 from lexfed.evaluate.harness.summary import Summary, summarise
+from lexfed.evaluate.harness.tables import Job
 from lexfed.evaluate.results.extract import EXTRACT, measured_table, read_extract
 from lexfed.evaluate.results.files import (
     ALL,

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation as a whole: what is asked, what is there already, what is left.
+"""The evaluation as a whole, and the journal of its results.
 
     tables -> jobs, each once -> less those in the journal -> processes -> journal
 
 Everything that can be refused is refused before the first job: data that are missing
 or not what they should be, too little memory, a folder that is in use.
+
+A folder holds `results.jsonl`: one synced line for each finished job, so that a killed
+evaluation loses only the jobs under way. Everything else in it, tables, figures, the
+page, is made from these lines and can be made again.
 """
 
 import os
@@ -15,20 +19,81 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.datasets.variants import prepare_variant
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.journal import ResultJournal
-from lexfed.evaluate.harness.machine import machine, today
-from lexfed.evaluate.harness.memory import available_memory, memory_need, require_memory
-from lexfed.evaluate.harness.summary import Result, Summary, summarise
-from lexfed.evaluate.harness.tables import ResultTable, unique_jobs
+from lexfed.durable import FileLock, JsonLines
+from lexfed.errors import RunFolderError, system_reason
+from lexfed.evaluate.datasets import Dataset, prepare_variant
+from lexfed.evaluate.harness.machine import (
+    available_memory,
+    machine,
+    memory_need,
+    require_memory,
+    today,
+)
+from lexfed.evaluate.harness.summary import Summary, summarise
+from lexfed.evaluate.harness.tables import Job, Result, ResultTable, unique_jobs
 from lexfed.evaluate.harness.workers import Failure, TaskFunction, in_parallel
 from lexfed.evaluate.measurement.job_kinds import measure
 
-DATA = "data"
+DATA, RESULTS = "data", "results.jsonl"
 REFUSED = "refused"
 Prepare = Callable[[str, Path, int | None], Dataset]
+
+
+class ResultJournal:
+    """The results in a folder, by key.
+
+    Guarantees:
+        What `add` returned from is found again after a kill at any later moment.
+        A line that was cut off is dropped on opening, and its job runs again.
+        At most one process of the machine holds a folder.
+    """
+
+    def __init__(self, folder: Path, resume: bool, private: bool = False) -> None:
+        """Open the folder, or make it; a `private` one nobody else may read.
+
+        Raises:
+            RunFolderError: if there are results and `resume` is not set, or if another
+                evaluation holds the folder.
+        """
+        path = folder / RESULTS
+        if path.exists() and path.stat().st_size and not resume:
+            raise RunFolderError(
+                f"`{folder}` holds the results of an evaluation already",
+                "`--resume` goes on with it; `--out DIR` begins another",
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            what = system_reason(error)
+            raise RunFolderError(f"cannot write `{folder}`: {what}") from error
+        try:
+            self._lock = FileLock(handle)
+        except BlockingIOError as error:
+            raise RunFolderError(
+                f"another evaluation writes to `{folder}`", "wait until it has ended"
+            ) from error
+        if private:
+            os.fchmod(handle, 0o600)
+        self._lines = JsonLines(path)
+        self._results = {row["key"]: row for row in self._lines.rows if "key" in row}
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: str) -> Result | None:
+        """Return a result, or None if its job has not run."""
+        return self._results.get(key)
+
+    def add(self, row: Result) -> None:
+        """Keep a result; on return it is on disk."""
+        self._lines.append(row)
+        self._results[row["key"]] = dict(row)
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lines.close()
+        self._lock.close()
 
 
 @dataclass(frozen=True)
@@ -41,7 +106,7 @@ class EvaluationStep:
         new: jobs that were run in this call.
         seconds: since the first of them began.
         job: the one that ended.
-        failure: why it came to nothing, if it did.
+        failure: why it has no measurement, if it has none.
     """
 
     done: int
@@ -74,14 +139,14 @@ class Evaluation:
         """Prepare the data and see what is left to do.
 
         Args:
-            tables: what is asked.
+            tables: the questions.
             folder: where results and prepared data are.
             processes: how many jobs run at once.
             resume: go on with the results that are there.
-            memory: bytes that may be used; what the machine has free if None.
+            memory: bytes that may be used; those that the machine has free if None.
             prepare: writes a data set, or some of its rows, into a folder.
             measured: does a job, in a process of its own.
-            journal: of the folder, if the caller holds it; who opened it closes it.
+            journal: of the folder, if the caller holds it and closes it.
 
         Raises:
             DataError: if data are missing, or are not what they should be.
@@ -113,10 +178,10 @@ class Evaluation:
         return tuple(job for job in self._jobs if self._is_left(job))
 
     def _is_left(self, job: Job) -> bool:
-        found = self.result(job)
-        if found is None:
+        result = self.result(job)
+        if result is None:
             return True
-        return found["status"] == REFUSED and found["key"] not in self._tried
+        return result["status"] == REFUSED and result["key"] not in self._tried
 
     @property
     def jobs(self) -> int:
@@ -124,7 +189,7 @@ class Evaluation:
         return len(self._jobs)
 
     def result(self, job: Job) -> Result | None:
-        """Return what a job came to; None if it has not run."""
+        """Return the result of a job; None if it has not run."""
         return self._journal.get(job.key(self._data[job.table]))
 
     def run(
@@ -142,10 +207,10 @@ class Evaluation:
         tasks = ((job, self._data[job.table]) for job in left)
         timed = partial(_timed, self._measured)
         answers = in_parallel(timed, tasks, self.processes, stopped)
-        for new, ((job, dataset), found) in enumerate(answers, start=1):
-            failure = found if isinstance(found, Failure) else None
+        for new, ((job, dataset), answer) in enumerate(answers, start=1):
+            failure = answer if isinstance(answer, Failure) else None
             if failure is None or failure.expected:
-                row = _row(job, dataset, found)
+                row = _row(job, dataset, answer)
                 self._journal.add(row)
                 self._tried.add(row["key"])
                 done += 1
@@ -166,29 +231,31 @@ def _all_prepared(
     jobs: Sequence[Job], folder: Path, prepare: Prepare
 ) -> Mapping[tuple[str, int | None], Dataset]:
     """Write every table that is read, once, before any process begins."""
-    found = {}
+    prepared = {}
     for name, rows in dict.fromkeys(job.table for job in jobs):
         place = folder / (name if rows is None else f"{name}-{rows}")
-        found[name, rows] = prepare(name, place, rows)
-    return found
+        prepared[name, rows] = prepare(name, place, rows)
+    return prepared
 
 
 def _timed(measured: TaskFunction, job: Job, dataset: Dataset) -> dict[str, Any]:
     """Measure a job and say when, on what, and with how much time of one core."""
     begin = sum(os.times()[:4])  # processes that it starts count too
-    found = measured(job, dataset)
+    result = measured(job, dataset)
     took = sum(os.times()[:4]) - begin
-    return {**found, "took": took, "machine": machine(), "date": today()}
+    return {**result, "took": took, "machine": machine(), "date": today()}
 
 
-def _row(job: Job, dataset: Dataset, found: dict[str, Any] | Failure) -> dict[str, Any]:
-    if isinstance(found, Failure):
-        found = {
+def _row(
+    job: Job, dataset: Dataset, answer: dict[str, Any] | Failure
+) -> dict[str, Any]:
+    if isinstance(answer, Failure):
+        answer = {
             "status": REFUSED,
             "values": {},
-            "note": found.words.replace("\n", "; "),
+            "note": answer.words.replace("\n", "; "),
             "took": 0.0,
             "machine": machine(),
             "date": today(),
         }
-    return {"key": job.key(dataset), "job": job.facts, **found}
+    return {"key": job.key(dataset), "job": job.facts, **answer}

@@ -18,7 +18,7 @@ from lexfed.evaluate.attacks.attribute_inference import (
 )
 from lexfed.evaluate.attacks.auc_intervals import auc_of, joint_confidence
 from lexfed.evaluate.attacks.bounds import of_gaussian, of_tier
-from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.product_runs import ProductTrainer
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
 from lexfed.models.towers.cascade import Model, untrained_model

@@ -18,7 +18,7 @@ from lexfed.evaluate.attacks.gradient_inversion import (
     invert,
     rounds_of,
 )
-from lexfed.evaluate.attacks.observed_run import observe_run
+from lexfed.evaluate.attacks.product_runs import observe_run
 from lexfed.evaluate.attacks.target_value import find_target_value
 from lexfed.models import LOGISTIC, SOFTMAX, Loss, build, count
 from lexfed.run.pricing.priced_run import PricedRun, price

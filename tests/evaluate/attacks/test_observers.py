@@ -15,7 +15,7 @@ from lexfed.evaluate.attacks.informed_observer import (
     plant_values,
     play_games,
 )
-from lexfed.evaluate.attacks.observed_run import Observer, noise_of, observe_run
+from lexfed.evaluate.attacks.product_runs import Observer, noise_of, observe_run
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.releases import Release, ReleaseGroup

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lexfed.evaluate.attacks.membership import attack_membership
-from lexfed.evaluate.attacks.product_trainer import (
+from lexfed.evaluate.attacks.product_runs import (
     ProductTrainer,
     restrict_population,
     row_margins,

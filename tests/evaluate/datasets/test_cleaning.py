@@ -4,7 +4,7 @@
 import pandas as pd
 import pytest
 
-from lexfed.evaluate.datasets.public.cleaning import (
+from lexfed.evaluate.datasets.cleaning import (
     age_band,
     clean,
     department,

@@ -16,8 +16,8 @@ from lexfed.errors import DataError
 from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.datasets.archives.retrieval import fetch
 from lexfed.evaluate.datasets.archives.uci import SHAPES
-from lexfed.evaluate.datasets.public.declarations import load_declaration, public_names
-from lexfed.evaluate.datasets.public.source_folder import FETCHED
+from lexfed.evaluate.datasets.declarations import load_declaration, public_names
+from lexfed.evaluate.datasets.source_folder import FETCHED
 
 HEADER = ",".join(f"Attribute{n}" for n in range(1, 21)) + ",class\n"
 LOAN = "A11,6,A34,A43,1169,A65,A75,4,A9{n},A101,4,A121,67,A143,A152,2,A173,1,A192,A201"

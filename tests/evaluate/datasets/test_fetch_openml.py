@@ -18,7 +18,7 @@ from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.datasets.archives.download import download
 from lexfed.evaluate.datasets.archives.openml import read_arff
 from lexfed.evaluate.datasets.archives.retrieval import FetchedTable, fetch
-from lexfed.evaluate.datasets.public.source_folder import FETCHED
+from lexfed.evaluate.datasets.source_folder import FETCHED
 
 HEADER = """% about credit
 @RELATION credit-g

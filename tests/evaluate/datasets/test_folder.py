@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate.datasets.public.declarations import (
+from lexfed.evaluate.datasets.declarations import (
     TableDeclaration,
     load_declaration,
     parse_declaration,
     public_names,
 )
-from lexfed.evaluate.datasets.public.source_folder import digest, read_source
+from lexfed.evaluate.datasets.source_folder import digest, read_source
 
 ROWS = "age,ill,note\n30,1,a\n40,0,\n"
 SCHEMA: dict[str, Any] = {

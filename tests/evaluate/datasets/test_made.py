@@ -15,13 +15,13 @@ import pytest
 from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import names, prepare
-from lexfed.evaluate.datasets.synthetic import MAKERS, adni, ehr, iot, iot_table
-from lexfed.evaluate.datasets.synthetic.ehr_vocabulary import LABS, STEMS
-from lexfed.evaluate.datasets.synthetic.iot import with_anomalies
-from lexfed.evaluate.datasets.synthetic.random_streams import (
+from lexfed.evaluate.datasets.synthetic import MAKERS, adni, ehr, iot
+from lexfed.evaluate.datasets.synthetic.ehr import LABS, STEMS
+from lexfed.evaluate.datasets.synthetic.ingredients import (
     parameters,
     shares_to_sizes,
 )
+from lexfed.evaluate.datasets.synthetic.iot import with_anomalies
 from lexfed.run import seeded_population
 
 SMALL = {"adni_like": 200, "ehr_like": 400, "iot_like": 10_000}
@@ -208,9 +208,9 @@ def test_a_zone_has_the_stated_gaps_and_households() -> None:
 
 
 def test_the_full_city_has_five_thousand_sensors() -> None:
-    assert iot_table.sizes(10_000_000) == (5000, 2000)
-    assert iot_table.sizes(iot_table.ROWS) == (200, 500)
-    facts = iot_table.facts(10_000_000)
+    assert iot.sizes(10_000_000) == (5000, 2000)
+    assert iot.sizes(iot.ROWS) == (200, 500)
+    facts = iot.facts(10_000_000)
     assert (facts.persons, facts.records_per_person) == (5000, 50)
 
 

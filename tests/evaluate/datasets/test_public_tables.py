@@ -14,7 +14,7 @@ import pytest
 from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import Dataset, prepare
-from lexfed.evaluate.datasets.public.declarations import load_declaration, public_names
+from lexfed.evaluate.datasets.declarations import load_declaration, public_names
 from lexfed.run import Population, seeded_population
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from lexfed.evaluate.datasets.archives.openml import _GERMAN, _german
-from lexfed.evaluate.datasets.archives.retrieval import ARCHIVES
-from lexfed.evaluate.datasets.archives.row_digest import PUBLISHED, rows_digest
+from lexfed.evaluate.datasets.archives.retrieval import ARCHIVES, PUBLISHED, rows_digest
 from lexfed.evaluate.datasets.archives.uci import SHAPES
-from lexfed.evaluate.datasets.public.declarations import load_declaration
-from lexfed.evaluate.datasets.public.source_folder import read_source
+from lexfed.evaluate.datasets.declarations import load_declaration
+from lexfed.evaluate.datasets.source_folder import read_source
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("LEXFED_DATA", ROOT.parent / "shared" / "data"))

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from lexfed.evaluate.empirical.canaries import LABEL, Canaries, CanaryStock
+from lexfed.evaluate.empirical.game import LABEL, Canaries, CanaryStock
 from lexfed.tiers import Tier
 from support.federation.worlds import encoding
 

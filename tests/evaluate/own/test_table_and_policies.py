@@ -15,18 +15,17 @@ from lexfed.errors import ConfigError, DataError, RunFolderError
 from lexfed.evaluate.comparison.case import CONFIGURED, own_methods
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.tables import Job
 from lexfed.evaluate.own.csv_copy import FILE, own_table
-from lexfed.evaluate.own.job_measurement import measure
 from lexfed.evaluate.own.policies import (
     CASCADE,
     UNIFORM_ATTRIBUTE,
     UNIFORM_RECORD,
     own_case,
+    referenced_content,
     with_policies,
 )
-from lexfed.evaluate.own.questions import COST, TAILORING, questions
-from lexfed.evaluate.own.referenced_files import referenced_content
+from lexfed.evaluate.own.questions import COST, TAILORING, measure, questions
 from lexfed.run import load_population, price
 from lexfed.run.intake.population import seeded_population
 

@@ -3,9 +3,8 @@
 
 from typing import Any
 
-from lexfed.evaluate.harness.jobs import Job
 from lexfed.evaluate.harness.summary import Summary, summarise
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import Job, ResultTable
 from lexfed.evaluate.own.questions import (
     ATTRIBUTE,
     AUDIT,

@@ -15,8 +15,7 @@ import pandas as pd
 
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import Job, ResultTable
 from support.evaluation.small_dataset import small_dataset
 
 

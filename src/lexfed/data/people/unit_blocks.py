@@ -178,6 +178,17 @@ class UnitBlock:
     def __len__(self) -> int:
         return len(self.persons)
 
+    def where(self, chosen: Bools) -> "UnitBlock":
+        """Return some of the units, in the same order."""
+        return UnitBlock(
+            self.inputs[chosen],
+            self.targets[chosen],
+            self.weights[chosen],
+            self.persons[chosen],
+            None if self.members is None else self.members[chosen],
+            None if self.keys is None else self.keys[chosen],
+        )
+
 
 @dataclass(frozen=True)
 class PersonRows:

@@ -27,8 +27,7 @@ from lexfed.evaluate.attacks.bounds import TradeOff
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import attack_membership
-from lexfed.evaluate.attacks.observed_run import observe_run
-from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.product_runs import ProductTrainer, observe_run
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 
 __all__ = [

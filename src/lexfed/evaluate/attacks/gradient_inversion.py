@@ -39,7 +39,7 @@ from lexfed.evaluate.attacks.auc_intervals import (
     across_releases,
 )
 from lexfed.evaluate.attacks.bounds import of_gaussian
-from lexfed.evaluate.attacks.observed_run import ObservedRound, Observer
+from lexfed.evaluate.attacks.product_runs import ObservedRound, Observer
 from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum

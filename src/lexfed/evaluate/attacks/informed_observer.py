@@ -53,7 +53,7 @@ from lexfed.evaluate.attacks.auc_intervals import (
     across_releases,
 )
 from lexfed.evaluate.attacks.bounds import of_tier
-from lexfed.evaluate.attacks.observed_run import (
+from lexfed.evaluate.attacks.product_runs import (
     ObservedRound,
     Observer,
     deviations,

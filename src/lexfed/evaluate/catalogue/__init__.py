@@ -16,27 +16,24 @@ from difflib import get_close_matches
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.catalogue import (
     attacks_and_audits,
-    choices,
     equal_protection,
-    plans_and_overhead,
-    published_figures,
+    plans,
     sweeps,
-    synthetic_tables,
 )
-from lexfed.evaluate.catalogue.first_look import quick
+from lexfed.evaluate.catalogue.sweeps import quick
 from lexfed.evaluate.harness.tables import ResultTable
 
 __all__ = ["NAMES", "quick", "table"]
 
 _TABLES: Mapping[str, Callable[[], ResultTable]] = {
     "equal-attribute": equal_protection.equal_attribute,
-    "comparison": choices.comparison,
-    "adult-rows": choices.adult_rows,
+    "comparison": equal_protection.comparison,
+    "adult-rows": equal_protection.adult_rows,
     "tuned": equal_protection.tuned,
     "equal-record": equal_protection.equal_record,
     "retention": equal_protection.retention,
-    "dynamic": published_figures.dynamic,
-    "flamby": published_figures.flamby,
+    "dynamic": equal_protection.dynamic,
+    "flamby": equal_protection.flamby,
     "methods": sweeps.methods,
     "learning": sweeps.learning,
     "radar": sweeps.radar,
@@ -45,19 +42,19 @@ _TABLES: Mapping[str, Callable[[], ResultTable]] = {
     "sites": sweeps.sites,
     "models": sweeps.models,
     "tiers": sweeps.tiers,
-    "made": synthetic_tables.synthetic_table,
+    "made": sweeps.synthetic_table,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
-    "schedules": choices.schedules,
-    "charged-search": choices.charged_search,
+    "schedules": plans.schedules,
+    "charged-search": plans.charged_search,
     "membership": attacks_and_audits.membership,
     "attribute-inference": attacks_and_audits.inference,
     "reconstruction": attacks_and_audits.reconstruction,
     "inversion": attacks_and_audits.inversion,
     "audit": attacks_and_audits.audit,
-    "rounds": plans_and_overhead.rounds,
-    "noise": plans_and_overhead.noise,
-    "overhead": plans_and_overhead.overhead,
+    "rounds": plans.rounds,
+    "noise": plans.noise,
+    "overhead": plans.overhead,
 }
 NAMES = tuple(_TABLES)
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tables are put together: sets of data, cells, and the jobs they come to."""
+"""The parts of tables: sets of data, cells, and the jobs of their combinations."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
-from lexfed.evaluate.harness.jobs import Job, JobKind
+from lexfed.evaluate.harness.tables import Job, JobKind
 
 DatasetSample = tuple[str, int | None]
 """A data set and how many of its rows are used; all if None."""
@@ -38,37 +39,20 @@ def jobs(
     cells: Iterable[Mapping[str, Any]] = ({},),
     kind: JobKind = "train",
 ) -> tuple[Job, ...]:
-    """Return every combination, each once.
+    """Return every combination of data sets, cells, methods and splits, each once.
 
-    Args:
-        sets: data sets.
-        methods: who is measured.
-        seeds: how many splits of each.
-        cells: settings of the case, beside the base cell.
-        kind: what is measured.
+    Cells are settings of the case, beside the base cell.
     """
-    found: dict[str, Job] = {}
-    for job in _all(tuple(sets), tuple(methods), seeds, tuple(cells), kind):
-        found.setdefault(repr(sorted(job.facts.items(), key=str)), job)
-    return tuple(found.values())
-
-
-def _all(
-    sets: tuple[DatasetSample, ...],
-    methods: tuple[str, ...],
-    seeds: int,
-    cells: tuple[Mapping[str, Any], ...],
-    kind: JobKind,
-) -> Iterator[Job]:
-    for name, rows in sets:
-        for cell in cells:
-            for method in methods:
-                setting = dict(cell)
-                if method in WITHOUT_PRIVACY:
-                    for budget in _BUDGETS:
-                        setting.pop(budget, None)
-                for seed in range(seeds):
-                    yield Job(kind, name, method, seed, rows, setting)
+    unique: dict[str, Job] = {}
+    for (name, rows), cell, method in product(
+        tuple(sets), tuple(cells), tuple(methods)
+    ):
+        dropped = _BUDGETS if method in WITHOUT_PRIVACY else ()
+        setting = {fact: value for fact, value in cell.items() if fact not in dropped}
+        for seed in range(seeds):
+            job = Job(kind, name, method, seed, rows, setting)
+            unique.setdefault(repr(sorted(job.facts.items(), key=str)), job)
+    return tuple(unique.values())
 
 
 def record(epsilon: float, **more: Any) -> dict[str, Any]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One factor at a time around a base cell: budget, partition, sites, model, tiers."""
+"""One factor at a time around a base cell: budget, partition, sites, model, tiers.
+
+Beside these a first look at every method, and rows that lexfed makes up, of shapes that
+no public table has.
+"""
 
 from lexfed.evaluate.catalogue.job_grids import (
     ADULT,
@@ -7,16 +11,28 @@ from lexfed.evaluate.catalogue.job_grids import (
     HEART,
     TAIWAN,
     WITHOUT_PRIVACY,
+    DatasetSample,
     attribute,
     jobs,
     record,
 )
-from lexfed.evaluate.datasets.variants import EICU_FOUR, GERMAN_FOUR
+from lexfed.evaluate.datasets.preparation import (
+    EICU_FOUR,
+    GERMAN_FOUR,
+    NEXT_HOUR,
+    NO_GENETICS,
+)
 from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
 from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 
 SEEDS = 5
+_STUDY: DatasetSample = ("adni_like", None)
+_NO_GENETICS: DatasetSample = (NO_GENETICS, None)
+_VISITS: DatasetSample = ("ehr_like", 25_000)
+_SENSORS: DatasetSample = ("iot_like", 500_000)
+_NEXT_HOUR: DatasetSample = (NEXT_HOUR, 500_000)
+_PRIVATE = ("uniform", "cascade")
 _HETEROGENEITY = {0.5: 0.938, 0.1: 0.904, 0.05: 0.869, 0.01: 0.803}
 JACS = "sensitivity-aware dynamic DP, JACS 2025"
 
@@ -252,4 +268,61 @@ def multipliers() -> ResultTable:
         jobs=jobs((GERMAN, TAIWAN), MULTIPLIERS, SEEDS, (record(1.9),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "attribute_epsilon"),
+    )
+
+
+def quick() -> ResultTable:
+    """Every method on the heart table, both comparisons, two splits."""
+    return ResultTable(
+        name="quick",
+        title="A first look",
+        question=(
+            "Every method on the heart table, 2 splits, which is far too few to rank "
+            "them: equal attribute ε .3 (record 2, replace-one) and equal record ε 1 "
+            "(add-remove), δ 1e-5."
+        ),
+        jobs=jobs((HEART,), METHODS, 2, (attribute(0.3, 2.0), record(1.0))),
+        across=("dataset", "equal", "method"),
+        shows=(
+            *("auc", "accuracy", "majority", "worst_site_auc", "retention"),
+            *("record_epsilon", "attribute_epsilon", "rounds", "seconds"),
+        ),
+    )
+
+
+def synthetic_table() -> ResultTable:
+    """Wide, repeated and streaming rows, all made up."""
+    found = (
+        *jobs(
+            (_STUDY, _VISITS, _SENSORS, _NEXT_HOUR),
+            ("none", "boosted", *_PRIVATE),
+            SEEDS,
+            (record(1.0), record(4.0)),
+        ),
+        *jobs((_NO_GENETICS,), ("none", *_PRIVATE), SEEDS, (record(1.0), record(4.0))),
+    )
+    # Seed after seed, as methods share the rows of a split and these tables are large.
+    in_order = sorted(found, key=lambda job: (job.dataset, job.seed))
+    return ResultTable(
+        name="made",
+        title="Made-up rows (not results on ADNI, MIMIC or any city)",
+        question=(
+            "Tables that lexfed makes from a seed; nobody in them exists, and no "
+            "figure here is one of the study or hospital whose shape they have. "
+            "`adni_like`: 5,000 people, 847 columns; `adni-without-genetics`: the same "
+            "people under a policy that leaves out 305 columns of genetic data, GDPR "
+            "Art. 9. `ehr_like`: about 25,000 visits of 9,000 patients, who may be "
+            "known to two hospitals; a patient is protected with all visits. "
+            "`iot_like`: 50 readings "
+            "of each of 1,000 sensors; a sensor is protected with all readings, so "
+            "there are 700 units to learn from. `iot-next-hour`: the next reading as a "
+            "number; RMSE on the scale on which its range is [-1, 1]. Record ε 1 and 4 "
+            "(add-remove, δ 1e-5), 5 splits."
+        ),
+        jobs=tuple(in_order),
+        across=("dataset", "record_epsilon", "method"),
+        shows=(
+            *("auc", "ap", "retention", "brier", "rmse", "r2"),
+            *("worst_site_auc", "worst_site_rmse", "attribute_epsilon", "seconds"),
+        ),
     )

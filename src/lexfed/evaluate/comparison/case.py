@@ -14,11 +14,11 @@ So fewer tiers never protect a column less.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lexfed.config import Config, from_mapping
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.datasets import Dataset
 from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -165,3 +165,43 @@ def model_of(dataset: Dataset, case: Case) -> str:
     """Return the model; a linear one is `linear` where the target is a number."""
     number = dataset.tables["data"]["columns"][dataset.target]["kind"] == "number"
     return "linear" if number and case.model == "logistic" else case.model
+
+
+def moving_column(dataset: Dataset, case: Case) -> str | None:
+    """Return the input of the most sensitive tier that sites were made from, if any."""
+    column = dataset.site_from
+    if column is None or case.sites is not None:
+        return None
+    tags = law_table(dataset, case)["columns"]
+    inputs = dataset.tables["data"]["columns"]
+    tier = sensitive_tier(dataset, case).label
+    return column if column in inputs and tags[column]["tier"] == tier else None
+
+
+def released_as_sums(scores: Scores, dataset: Dataset, case: Case) -> Scores:
+    """Return the scores of a method that releases sums over all sites, with a word."""
+    column = moving_column(dataset, case)
+    if column is None or scores.attribute_epsilon is None:
+        return scores
+    word = (
+        f"sites are made from `{column}`: sums over all sites do not tell who was "
+        "where, so the attribute's epsilon holds"
+    )
+    return replace(scores, note=f"{scores.note}; {word}")
+
+
+def released_by_site(scores: Scores, dataset: Dataset, case: Case) -> Scores:
+    """Return the scores of a method that releases something of each site.
+
+    Guarantees:
+        Where a value of the most sensitive tier decides the site, no epsilon is
+        claimed for that tier.
+    """
+    column = moving_column(dataset, case)
+    if column is None or scores.attribute_epsilon is None:
+        return scores
+    word = (
+        f"no attribute claim: sites are made from `{column}`, so a changed value "
+        "moves a person from one site's releases to another's"
+    )
+    return replace(scores, attribute_epsilon=None, note=f"{scores.note}; {word}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good scores are: for everybody, for the worst site, and between groups.
+"""The scores of a trained model, and how good they are: at large, by site, by group.
 
 Accuracy means little where one class is rare, so it never stands without the accuracy
 of always answering with the more frequent class. Retention is the part of the ceiling
@@ -7,14 +7,15 @@ that is left above chance, (AUC - 1/2) / (ceiling - 1/2).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from lexfed.arrays import Bools, Floats
+from lexfed.arrays import Bools, Floats, Integers, Texts
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.comparison.scores import Scores
 
 SMALLEST = 20
 """Rows of a site or group below which its AUC says nothing and is left out."""
@@ -30,16 +31,70 @@ _BINARY = (
 )
 
 
+class Point(NamedTuple):
+    """How a run stands after a round.
+
+    Attributes:
+        number: of the round, from 1.
+        quality: AUC of the test rows, or RMSE.
+        spent: the record's epsilon that the ledger has charged; None if it is not
+            known before the end.
+    """
+
+    number: int
+    quality: float
+    spent: float | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of one trained model on one split, with its cost.
+
+    Attributes:
+        method: name of the method, as in `METHODS`.
+        targets: of the test rows: 0 or 1, or a number on the encoded scale.
+        scores: of the test rows: the probability of 1, or the predicted number.
+        sites: place of the site of each test row.
+        groups: fairness attribute, and its value in each test row; empty text where
+            the value is missing.
+        record_epsilon: proven for a whole record; None without a guarantee. The note
+            names the relation between neighbours.
+        attribute_epsilon: proven for one value of the most sensitive tier that the
+            table has, under replace-one; None without a guarantee.
+        rounds: how often something was released, or trees and steps where nothing is.
+        seconds: that training took, reading left out.
+        diverged: whether a score is not a number; such a run is reported, not dropped.
+        path: quality after some of the rounds. Empty where a method has no rounds, or
+            no model after each.
+        noise: on the weights of columns, averaged over the most sensitive tier
+            (`noise_sensitive`) and over all other columns (`noise_others`); empty
+            where no plan says it.
+    """
+
+    method: str
+    seed: int
+    targets: Floats
+    scores: Floats
+    sites: Integers
+    groups: Mapping[str, Texts]
+    record_epsilon: float | None
+    attribute_epsilon: float | None
+    delta: float
+    rounds: int
+    seconds: float
+    diverged: bool
+    note: str
+    path: tuple[Point, ...] = ()
+    noise: Mapping[str, float] = field(default_factory=dict)
+
+
 def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
     """Return every metric of one run by name.
 
     `auc`, `ap`, `accuracy`, `majority`, `precision`, `recall`, `f1`, `brier`,
     `worst_site_auc`, for every attribute A `gap_auc_A` and `gap_recall_A`, and
-    `retention`; for numbers `rmse`, `r2`, `worst_site_rmse`.
-
-    Args:
-        scores: of the run.
-        ceiling: AUC of the same model without privacy; None if it is not known.
+    `retention`; for numbers `rmse`, `r2`, `worst_site_rmse`. The `ceiling` is the AUC
+    of the same model without privacy; None if it is not known.
 
     Guarantees:
         A run that diverged has every metric, and none of them is a number.
@@ -120,26 +175,26 @@ def _whole(positive: Bools, score: Floats) -> dict[str, float]:
 def _worst(scores: Scores, positive: Bools) -> float:
     """Return the least AUC of a site; no number if most sites are too small for one."""
     sites = [scores.sites == site for site in np.unique(scores.sites)]
-    large = [here for here in sites if _tells(positive[here])]
+    large = [site for site in sites if _tells(positive[site])]
     if 2 * len(large) < len(sites):
         return float("nan")
-    return min(_auc(positive[here], scores.scores[here]) for here in large)
+    return min(_auc(positive[site], scores.scores[site]) for site in large)
 
 
 def _gaps(scores: Scores, positive: Bools) -> Mapping[str, float]:
     """Return the largest difference between two groups of each attribute."""
-    found = {}
+    gaps = {}
     for attribute, values in scores.groups.items():
         aucs, recalls = [], []
         for value in np.unique(values[values != ""]):
-            here = values == value
-            if _tells(positive[here]):
-                score = scores.scores[here]
-                aucs.append(_auc(positive[here], score))
-                recalls.append(float((score[positive[here]] >= THRESHOLD).mean()))
-        found[f"gap_auc_{attribute}"] = _spread(aucs)
-        found[f"gap_recall_{attribute}"] = _spread(recalls)
-    return found
+            group = values == value
+            if _tells(positive[group]):
+                score = scores.scores[group]
+                aucs.append(_auc(positive[group], score))
+                recalls.append(float((score[positive[group]] >= THRESHOLD).mean()))
+        gaps[f"gap_auc_{attribute}"] = _spread(aucs)
+        gaps[f"gap_recall_{attribute}"] = _spread(recalls)
+    return gaps
 
 
 def _regression(scores: Scores) -> dict[str, float]:

@@ -7,7 +7,8 @@ columns instead of slots. So row numbers are sent down the very path that target
 """
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from lexfed.config.tables.root import SitesTable
 from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.unit_blocks import PersonRows, cap_records, group_units
 from lexfed.data.reading.checked_tables import read_files
+from lexfed.data.schema import Column
 from lexfed.data.table import Table
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.comparison.case import (
@@ -29,8 +31,8 @@ from lexfed.evaluate.comparison.case import (
     own_methods,
     plain_configuration,
 )
-from lexfed.evaluate.comparison.simulated_sites import dealt, spread
 from lexfed.evaluate.datasets import Dataset
+from lexfed.federation.site.unit_batch import SiteData
 from lexfed.run.intake.population import Population, partition_of, seeded_population
 
 
@@ -58,13 +60,7 @@ class SplitSide:
 
     def where(self, chosen: Bools) -> "SplitSide":
         """Return some of the rows, in the same order."""
-        return SplitSide(
-            self.slots[chosen],
-            self.targets[chosen],
-            self.sites[chosen],
-            self.persons[chosen],
-            self.rows[chosen],
-        )
+        return SplitSide(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -74,8 +70,6 @@ class SplitRows:
     Attributes:
         population: as the product knows it.
         table: every row that is used, checked and clamped.
-        train: what methods learn from.
-        test: what they are scored on.
         groups: fairness attributes of the test rows.
     """
 
@@ -133,7 +127,11 @@ def _load(
     else:
         site_of_row = partition.codes(len(table))
         population = seeded_population(config, file.parent)
-    _require_somebody(population, file)
+    # Methods are also compared site by site, so each must have rows to learn from.
+    for site in population.sites:
+        if not len(site.train):
+            what = f"site `{site.name}` has no rows for training"
+            raise DataError([Problem(file.name, what, "take more rows or fewer sites")])
     split = split_by_person(table, config.data.test_size, coins)
     places = range(len(partition.names))
     train, test = (
@@ -142,14 +140,6 @@ def _load(
     )
     in_file = np.searchsorted(whole.rows, table.rows[test.rows])
     return SplitRows(population, table, train, test, _groups(file, groups, in_file))
-
-
-def _require_somebody(population: Population, file: Path) -> None:
-    """Refuse a table on which a site could not train alone: methods are compared so."""
-    empty = [site.name for site in population.sites if not len(site.train)]
-    if empty:
-        what = f"site `{empty[0]}` has no rows for training"
-        raise DataError([Problem(file.name, what, "take more rows or fewer sites")])
 
 
 def _one_site(config: Config) -> Config:
@@ -169,10 +159,10 @@ def _side(
         own = PersonRows(nothing, rows.astype(np.float64), persons)
         numbers = group_units(own, cap)
         block = site.train if side == "train" else site.test
-        there = block.weights > 0
-        order = numbers.targets[there].astype(np.int64)
+        used = block.weights > 0
+        order = numbers.targets[used].astype(np.int64)
         codes = np.full(len(order), place, dtype=np.int64)
-        slots, targets = block.inputs[there], block.targets[there]
+        slots, targets = block.inputs[used], block.targets[used]
         parts.append((slots, targets, codes, table.persons[order], order))
     return SplitSide(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
@@ -187,3 +177,92 @@ def _groups(
     frame = pd.read_csv(file, usecols=names, dtype=str, keep_default_na=False)
     read = frame.iloc[rows]
     return {name: read[column].to_numpy(dtype=np.str_) for name, column in groups}
+
+
+def spread(config: Config, table: Table, coins: LotKeys) -> Integers:
+    """Return the place of each row's site, where sites are made up for a sweep.
+
+    With a hundred sites and Dirichlet shares of .01 most sites would have no training
+    rows: nearly everybody is at two of them. Methods outside the product need some
+    everywhere. So such a site takes one training person from the largest, and
+    everything else is the product's own partition. It looks at labels and at the split,
+    so it is for simulations.
+
+    Guarantees:
+        Every site has a person for training.
+        All rows of a person are at one site.
+        A partition that has training rows everywhere already stays as it is.
+
+    Raises:
+        DataError: if there are more sites than persons to train on.
+    """
+    partition = partition_of(config, table, coins)
+    site_of_row = partition.codes(len(table))
+    split = split_by_person(table, config.data.test_size, coins)
+    persons, first = np.unique(table.persons[split.train], return_index=True)
+    count = len(partition.names)
+    if len(persons) < count:
+        what = f"{count} sites, and {len(persons)} person(s) to train on"
+        raise DataError([Problem("sites", what, "lower the number of sites")])
+    site_of = site_of_row[split.train][first]
+    for site in range(count):
+        sizes = np.bincount(site_of, minlength=count)
+        if sizes[site] == 0:
+            moved = np.flatnonzero(site_of == sizes.argmax())[0]
+            site_of[moved] = site
+            site_of_row[table.persons == persons[moved]] = site
+    return site_of_row
+
+
+def dealt(
+    population: Population, table: Table, site_of_row: Integers, names: Sequence[str]
+) -> Population:
+    """Return a population of one site with its persons dealt out to several.
+
+    Guarantees:
+        Where `spread` moved nobody it is the population that the product itself makes.
+    """
+    (whole,) = population.sites
+    site_of = np.zeros(len(table.person_keys), dtype=np.int64)
+    site_of[table.persons] = site_of_row
+    sites = tuple(
+        SiteData(
+            name,
+            whole.train.where(site_of[whole.train.persons] == place),
+            whole.test.where(site_of[whole.test.persons] == place),
+        )
+        for place, name in enumerate(names)
+    )
+    return replace(population, sites=sites)
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Features as they are declared, a row of values for each row of a side.
+
+    Attributes:
+        columns: their declarations.
+        values: [rows, columns]; a category is its place in the declared list. What is
+            missing is not a number.
+    """
+
+    columns: tuple[Column, ...]
+    values: Floats
+
+    @property
+    def is_category(self) -> Bools:
+        """Which columns are categories."""
+        return np.array([column.kind == "category" for column in self.columns])
+
+
+def columns_of(rows: SplitRows, side: SplitSide) -> CodedColumns:
+    """Return the columns that the model may read, of the rows of one side."""
+    schema, names = rows.table.schema, rows.population.encoding.columns
+    declared = tuple(schema.by_name(name) for name in names)
+    values = np.empty((len(side.rows), len(names)))
+    for place, column in enumerate(declared):
+        read = rows.table.columns[column.name][side.rows].astype(np.float64)
+        # Categories mark what is missing by -1.
+        missing = (read < 0) & (column.kind == "category")
+        values[:, place] = np.where(missing, np.nan, read)
+    return CodedColumns(declared, values)

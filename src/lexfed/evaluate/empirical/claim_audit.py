@@ -30,8 +30,7 @@ import numpy as np
 
 from lexfed.arrays import Bools, Floats
 from lexfed.errors import ConfigError, Problem
-from lexfed.evaluate.empirical.canaries import Canaries
-from lexfed.evaluate.empirical.game import Arena
+from lexfed.evaluate.empirical.game import Arena, Canaries
 from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From single results to the lines of a table: means, intervals, gains by seed.
+"""From single results to the lines of a table: means, intervals, gains, verdicts.
 
 A line averages results that differ in the seed alone. What is not a number in one of
 them is left out of a mean and said: how many seeds are behind it, how often a method
 diverged; no target is reached by such a mean. A line whose jobs have not all run does
-not exist.
+not exist. A target that is missed is said as plainly as one that is reached.
 """
 
 import math
@@ -16,16 +16,21 @@ from typing import Any
 from scipy.stats import t as student
 
 from lexfed.evaluate.comparison.metrics import retention
-from lexfed.evaluate.harness.jobs import Job
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import (
+    Job,
+    Measured,
+    Result,
+    ResultTable,
+    TableTarget,
+)
 
-Result = Mapping[str, Any]
-"""A line of the journal: `key`, `job`, `status`, `values`, `note`."""
 LEVEL = 0.95
 OVERLAP = "overlap"
 """Test rows over training rows of a split, among the values of a training."""
 GOAL = 0.9
 """Part of the AUC above chance without privacy that counts as the target of a run."""
+GAIN = "gain "
+"""Begins the name of a target's metric if the gain over `against` is meant."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +76,19 @@ class TableLine:
     seeds: int
     notes: tuple[str, ...]
 
+    def agrees(self, facts: Mapping[str, Any]) -> bool:
+        """Say whether it has all of these facts."""
+        return all(self.facts.get(name) == value for name, value in facts.items())
+
 
 @dataclass(frozen=True)
 class Summary:
     """A table with what was measured for it.
 
     Attributes:
-        table: what was asked.
         lines: in the order of the jobs; empty unless every job has run.
         done: how many of the jobs have run.
-        results: their results, in the order of the jobs; shorter than the jobs if
-            some have not run.
+        results: of the jobs that have run, in their order.
     """
 
     table: ResultTable
@@ -96,14 +103,11 @@ class Summary:
 
 
 def estimate(values: Iterable[float], overlap: float = 0.0) -> MeanEstimate | None:
-    """Return mean and 95 % interval of the numbers among some values.
+    """Return mean and 95 % interval of the numbers among the values of some splits.
 
     Splits of one table share rows, so that their results are no independent draws: S of
     them have a mean whose variance is not 1/S of theirs but about 1/S + overlap [NB03].
-
-    Args:
-        values: one for each split.
-        overlap: test rows over training rows of a split; 0 for independent values.
+    The overlap is test rows over training rows of a split; 0 for independent values.
 
     >>> found = estimate([0.7, 0.8, 0.9, math.nan])
     >>> round(found.mean, 3), round(found.half, 3), found.count
@@ -123,36 +127,25 @@ def estimate(values: Iterable[float], overlap: float = 0.0) -> MeanEstimate | No
 
 
 def summarise(table: ResultTable, find: Callable[[Job], Result | None]) -> Summary:
-    """Return the lines of a table.
+    """Return the lines of a table; `find` gives the result of a job that has run.
 
     Guarantees:
         There are no lines unless every job of the table has a result.
-
-    Args:
-        table: what was asked.
-        find: gives the result of a job, None if it has not run.
     """
-    found = [(job, find(job)) for job in table.jobs]
-    there = [(job, result) for job, result in found if result is not None]
-    results = _with_ceiling(there)
+    pairs = ((job, find(job)) for job in table.jobs)
+    results = _with_ceiling([(job, one) for job, one in pairs if one is not None])
     kept = tuple(result for _, result in results)
-    if len(kept) < len(found):
+    if len(kept) < len(table.jobs):
         return Summary(table, (), len(kept), kept)
     lines = table_lines if table.lines is None else table.lines
     return Summary(table, lines(table, results), len(kept), kept)
 
 
-def table_lines(
-    table: ResultTable, results: Sequence[tuple[Job, Result]]
-) -> tuple[TableLine, ...]:
+def table_lines(table: ResultTable, results: Measured) -> tuple[TableLine, ...]:
     """Return a line for all results that agree in the facts of the table."""
-    groups: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
-    for job, result in results:
-        place = tuple(job.facts.get(fact) for fact in table.across)
-        groups.setdefault(place, []).append((job, result))
     return tuple(
         _line(dict(zip(table.across, place, strict=True)), group, table, results)
-        for place, group in groups.items()
+        for place, group in table.grouped(results).items()
     )
 
 
@@ -160,25 +153,29 @@ _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha"
 """What a model without privacy must share with another to be its ceiling."""
 
 
-def _with_ceiling(results: Sequence[tuple[Job, Result]]) -> list[tuple[Job, Result]]:
+def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
     """Add what takes the same model without privacy, where the table has it.
 
     What is left of it, whether a run came to `GOAL` of it, and after which round.
     """
+
+    def model(job: Job) -> tuple[Any, ...]:
+        return tuple(job.facts.get(fact) for fact in _SAME_MODEL)
+
     ceilings = {
-        _place(job): number(result, "auc")
+        model(job): number(result, "auc")
         for job, result in results
         if job.method == "none"
     }
-    found: list[tuple[Job, Result]] = []
+    completed: list[tuple[Job, Result]] = []
     for job, result in results:
         values = dict(result["values"])
-        ceiling = ceilings.get(_place(job), math.nan)
+        ceiling = ceilings.get(model(job), math.nan)
         if "auc" in values and ceiling > 0.5:
             values["retention"] = retention(number(result, "auc"), ceiling)
             values |= _goal(values.get("path") or (), ceiling)
-        found.append((job, {**result, "values": values}))
-    return found
+        completed.append((job, {**result, "values": values}))
+    return completed
 
 
 def _goal(path: Sequence[Sequence[Any]], ceiling: float) -> dict[str, float]:
@@ -195,39 +192,51 @@ def _goal(path: Sequence[Sequence[Any]], ceiling: float) -> dict[str, float]:
     if first is None:
         return {"target_reached": 0.0}
     number, _, spent = first
-    found = {"target_reached": 1.0, "rounds_to_target": float(number)}
-    return found if spent is None else {**found, "budget_to_target": spent}
-
-
-def _place(job: Job) -> tuple[Any, ...]:
-    return tuple(job.facts.get(fact) for fact in _SAME_MODEL)
+    reached = {"target_reached": 1.0, "rounds_to_target": float(number)}
+    return reached if spent is None else {**reached, "budget_to_target": spent}
 
 
 def _line(
-    facts: dict[str, Any],
-    group: Sequence[tuple[Job, Result]],
-    table: ResultTable,
-    everything: Sequence[tuple[Job, Result]],
+    facts: dict[str, Any], group: Measured, table: ResultTable, everything: Measured
 ) -> TableLine:
-    peers = _peers(facts, table, everything)
-    shared = overlap_of(result for _, result in group)
-    values, gains = {}, {}
-    for metric in table.shows:
-        found = estimate((number(result, metric) for _, result in group), shared)
-        if found is not None:
-            values[metric] = found
-        paired = estimate(
-            (
-                number(result, metric) - number(peers[job.seed], metric)
-                for job, result in group
-                if job.seed in peers
-            ),
-            shared,
-        )
-        if paired is not None and facts.get("method") != table.against:
-            gains[metric] = paired
+    wanted = {**facts, "method": table.against}
+    peers = {
+        job.seed: result
+        for job, result in everything
+        if table.against
+        and all(job.facts.get(fact) == value for fact, value in wanted.items())
+    }
+    results = [result for _, result in group]
+    shared = overlap_of(results)
+    values = {
+        metric: estimate((number(result, metric) for result in results), shared)
+        for metric in table.shows
+    }
+    gains = {
+        metric: paired_gain(group, peers, metric)
+        for metric in table.shows
+        if facts.get("method") != table.against
+    }
     return TableLine(
-        facts, values, gains, len(group), notes_of(result for _, result in group)
+        facts,
+        {name: value for name, value in values.items() if value is not None},
+        {name: value for name, value in gains.items() if value is not None},
+        len(group),
+        notes_of(results),
+    )
+
+
+def paired_gain(
+    group: Measured, peers: Mapping[int, Result], metric: str
+) -> MeanEstimate | None:
+    """Return a metric of a line less that of its peers, which are known by seed."""
+    return estimate(
+        (
+            number(result, metric) - number(peers[job.seed], metric)
+            for job, result in group
+            if job.seed in peers
+        ),
+        overlap_of(result for _, result in group),
     )
 
 
@@ -235,22 +244,6 @@ def overlap_of(results: Iterable[Result]) -> float:
     """Return how much splits overlap; refused runs know nothing of it."""
     known = (number(result, OVERLAP) for result in results)
     return max((each for each in known if math.isfinite(each)), default=0.0)
-
-
-def _peers(
-    facts: Mapping[str, Any],
-    table: ResultTable,
-    everything: Sequence[tuple[Job, Result]],
-) -> dict[int, Result]:
-    """Return the results of `against` in the same place, by seed."""
-    if not table.against:
-        return {}
-    wanted = {**facts, "method": table.against}
-    return {
-        job.seed: result
-        for job, result in everything
-        if all(job.facts.get(fact) == value for fact, value in wanted.items())
-    }
 
 
 def number(result: Result, metric: str) -> float:
@@ -261,14 +254,96 @@ def number(result: Result, metric: str) -> float:
 
 def notes_of(results: Iterable[Result]) -> tuple[str, ...]:
     """Return what a reader of a line must know, each note once."""
-    found = list(results)
+    results = list(results)
     notes = []
-    diverged = sum(result["status"] == "diverged" for result in found)
+    diverged = sum(result["status"] == "diverged" for result in results)
     if diverged:
-        notes.append(f"diverged in {diverged} of {len(found)}")
-    for result in found:
+        notes.append(f"diverged in {diverged} of {len(results)}")
+    for result in results:
         if result["status"] == "refused":
             notes.append(f"refused: {result['note']}")
         elif result["note"]:
             notes.append(result["note"])
     return tuple(dict.fromkeys(notes))
+
+
+@dataclass(frozen=True)
+class TargetVerdict:
+    """One target beside the worst line that it is about.
+
+    Attributes:
+        found: the mean that is furthest from it; None if a line has no number for
+            one of its seeds.
+        where: which line that is.
+        half: half-width of the interval of that mean, where it has one.
+    """
+
+    target: TableTarget
+    found: float | None
+    where: str
+    half: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether every line's mean reaches it; without a number it is not reached."""
+        return self.found is not None and self._holds(self.found)
+
+    @property
+    def surely(self) -> bool:
+        """Whether it does so with the whole interval of the worst line."""
+        half = self.half or 0.0
+        return self.found is not None and (
+            self._holds(self.found - half) and self._holds(self.found + half)
+        )
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        if self.reached:
+            return "reached" if self.surely else "reached by the mean"
+        return "missed"
+
+    def _holds(self, value: float) -> bool:
+        low, high = self.target.at_least, self.target.at_most
+        return (low is None or value >= low) and (high is None or value <= high)
+
+    def __str__(self) -> str:
+        """The verdict in words."""
+        low, high = self.target.at_least, self.target.at_most
+        asked = f"at least {low:g}" if low is not None else f"at most {high:g}"
+        half = f" ± {self.half:.3f}" if self.half else ""
+        found = "no number for a seed" if self.found is None else f"{self.found:.3f}"
+        return f"{self.target.metric} {asked}; found {found}{half} ({self.where})"
+
+
+def verdicts(
+    table: ResultTable, lines: tuple[TableLine, ...]
+) -> tuple[TargetVerdict, ...]:
+    """Return the verdict on every target of a table; none if it has no lines."""
+    return tuple(_verdict(target, lines) for target in table.targets if lines)
+
+
+def _verdict(target: TableTarget, lines: tuple[TableLine, ...]) -> TargetVerdict:
+    def value(line: TableLine) -> MeanEstimate | None:
+        if target.metric.startswith(GAIN):
+            return line.gains.get(target.metric.removeprefix(GAIN))
+        return line.values.get(target.metric)
+
+    numbers = [(line, value(line)) for line in lines if line.agrees(target.where)]
+    if not numbers:
+        return TargetVerdict(target, None, "no such line")
+    # A mean over the seeds that went well says nothing about the method.
+    for line, mean in numbers:
+        if mean is None or mean.count < line.seeds:
+            return TargetVerdict(target, None, _name(line))
+    sign = 1.0 if target.at_least is not None else -1.0
+    worst, least = min(
+        ((line, mean) for line, mean in numbers if mean is not None),
+        key=lambda pair: sign * pair[1].mean,
+    )
+    return TargetVerdict(target, least.mean, _name(worst), least.half)
+
+
+def _name(line: TableLine) -> str:
+    shown = {name: value for name, value in line.facts.items() if value is not None}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())

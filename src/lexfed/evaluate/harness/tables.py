@@ -1,32 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table of the evaluation is: a question, the jobs that answer it, its lines.
+"""A table of the evaluation: a question, the jobs that answer it, its lines.
+
+A job is data: what is measured, on which table, by which method, with which settings
+and seed. Its key is a hash of that, of the rows and of the code, so that a result is
+found again after a kill and never mistaken for that of another setting. A change of any
+module makes all results old: which of them it leaves as they were, nobody can tell.
 
 Tables share jobs: a training that two tables need runs once. `catalogue/` holds the
 tables themselves.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
+import lexfed
 from lexfed.canonical import digest
-from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.harness.machine import software
+
+JobKind = Literal["train", "attack", "audit", "plan", "overhead", "search"]
+"""What can be measured; `measurement/job_kinds.py` says how."""
 
 Drawing = Literal[
     "", "epsilon", "alpha", "sites", "rounds", "learning", "noise", "attack", "radar"
 ]
-"""How a table is drawn; `drawings.py` knows each. Empty: it is not."""
+"""How a table is drawn; `results/figures.py` knows each. Empty: it is not."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One measurement.
+
+    Attributes:
+        dataset: name of a table that `datasets` prepares.
+        method: a method of training, or the part that is measured.
+        seed: decides split, partition and first weights; never noise.
+        rows: how many rows are drawn from the table; all if None.
+        setting: everything else, as JSON values.
+    """
+
+    kind: JobKind
+    dataset: str
+    method: str
+    seed: int
+    rows: int | None = None
+    setting: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything that identifies it, flat, as tables and rows show it."""
+        return {
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "method": self.method,
+            "seed": self.seed,
+            "rows": self.rows,
+            **self.setting,
+        }
+
+    @property
+    def table(self) -> tuple[str, int | None]:
+        """The prepared table that it reads; jobs with the same one share it."""
+        return self.dataset, self.rows
+
+    def key(self, dataset: Dataset) -> str:
+        """Return the name of its result.
+
+        Guarantees:
+            Other settings, rows, data, code or versions of libraries have other keys.
+        """
+        code = code_digest(Path(lexfed.__file__).parent)
+        named = {**self.facts, "data": dataset.digest, "code": code, "on": software()}
+        return digest(named)[:24]
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """Return a hash of every module of a package and of the data it declares."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".toml")):
+        total.update(f"{path.relative_to(package)}\0".encode())
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+Result = Mapping[str, Any]
+"""A line of the journal: `key`, `job`, `status`, `values`, `note`."""
+
+Measured = Sequence[tuple[Job, Result]]
+"""Jobs that have run, each with its result."""
 
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """A figure that somebody published, and why ours may differ.
+    """A published figure, and why ours may differ.
 
     Attributes:
         where: the facts of the line it stands beside.
         metric: the column it stands beside.
-        value: as published.
-        source: who published it.
         reason: where a difference comes from.
     """
 
@@ -56,7 +131,7 @@ class TableTarget:
     reason: str = ""
 
 
-LinesOf = Callable[["ResultTable", Sequence[tuple[Job, Mapping[str, Any]]]], Any]
+LinesOf = Callable[["ResultTable", Measured], Any]
 """Makes the lines of a table from its results, where means alone do not."""
 
 
@@ -66,15 +141,10 @@ class ResultTable:
 
     Attributes:
         name: what the command line calls it.
-        title: of the page.
         question: what it answers and how, in a few sentences.
-        jobs: everything that must be measured.
         across: facts of a job that make a line; jobs that agree in them are averaged.
         shows: metrics, in the order of their columns.
-        drawing: how it is drawn.
         against: the method that others are compared with, seed by seed.
-        published: figures of others.
-        targets: what it must show.
         lines: makes its lines; means over seeds if None.
     """
 
@@ -92,7 +162,7 @@ class ResultTable:
 
     @property
     def digest(self) -> str:
-        """Hash of everything that was asked for: the configuration of the table."""
+        """Hash of all that is asked for: the configuration of the table."""
         return digest([job.facts for job in self.jobs])[:16]
 
     @property
@@ -100,11 +170,19 @@ class ResultTable:
         """How many seeds stand behind a line."""
         return len({job.seed for job in self.jobs})
 
+    def place(self, job: Job) -> tuple[Any, ...]:
+        """Return the facts of a job that decide its line."""
+        return tuple(job.facts.get(fact) for fact in self.across)
+
+    def grouped(self, results: Measured) -> dict[tuple[Any, ...], Measured]:
+        """Return the results of each line, by its place, in the order of the jobs."""
+        groups: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
+        for job, result in results:
+            groups.setdefault(self.place(job), []).append((job, result))
+        return dict(groups)
+
 
 def unique_jobs(tables: Sequence[ResultTable]) -> tuple[Job, ...]:
     """Return the jobs of some tables, each once, in order."""
-    found: dict[str, Job] = {}
-    for table in tables:
-        for job in table.jobs:
-            found.setdefault(digest(job.facts), job)
-    return tuple(found.values())
+    jobs = (job for table in tables for job in table.jobs)
+    return tuple({digest(job.facts): job for job in jobs}.values())

@@ -29,8 +29,11 @@ from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
-from lexfed.evaluate.attacks.observed_run import Observer, observe_run
-from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.product_runs import (
+    Observer,
+    ProductTrainer,
+    observe_run,
+)
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.evaluate.comparison.case import (
     Case,
@@ -41,7 +44,7 @@ from lexfed.evaluate.comparison.case import (
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.empirical import audit
-from lexfed.evaluate.measurement.plan_costs import MECHANISMS
+from lexfed.evaluate.methods import MECHANISMS
 from lexfed.models.losses import Loss
 from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
@@ -98,22 +101,24 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     }
 
 
-def audit_claims(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+def audit_claims(
+    dataset: Dataset, case: Case, method: str, canaries: int = CANARIES
+) -> dict[str, float]:
     """Audit every claim of a run with canaries.
 
     Returns:
-        For the record and each tier what is claimed and the lower bound that was
-        found, and `refuted`, how many claims the audit contradicts.
+        For the record and each tier the claim and the lower bound that was found, and
+        `refuted`, how many claims the audit contradicts.
     """
     config = configuration(dataset, case, keys_of(dataset, method))
     population = rows_of(dataset, case).population
-    found = audit(price(config, population, dataset.folder), CANARIES)
+    audits = audit(price(config, population, dataset.folder), canaries)
     values: dict[str, float] = {}
-    for one in found:
+    for one in audits:
         values[f"{one.claim}_claimed"] = one.epsilon
         values[f"{one.claim}_found"] = one.lower
-    refuted = sum(one.refuted for one in found)
-    return {**values, "refuted": float(refuted), "canaries": float(CANARIES)}
+    refuted = sum(one.refuted for one in audits)
+    return {**values, "refuted": float(refuted), "canaries": float(canaries)}
 
 
 def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """How each kind of job is measured; this is what the processes of an evaluation run.
 
-Whatever a measurement finds becomes plain JSON values with a status: `done`, or
-`diverged` where a model's scores are no numbers.
+Every measurement becomes plain JSON values with a status: `done`, or `diverged` where a
+model's scores are no numbers.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from lexfed.evaluate.comparison.case import configuration
 from lexfed.evaluate.comparison.metrics import measure as metrics_of
+from lexfed.evaluate.comparison.plan_figures import (
+    RECORD,
+    noise_by_column,
+    noise_by_tier,
+    spent_by_round,
+)
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.jobs import Job, JobKind
 from lexfed.evaluate.harness.summary import OVERLAP
+from lexfed.evaluate.harness.tables import Job
 from lexfed.evaluate.measurement.attack_jobs import ATTACKS, audit_claims
-from lexfed.evaluate.measurement.charged_search import measure_search
 from lexfed.evaluate.measurement.overhead import measure_overhead
-from lexfed.evaluate.measurement.plan_costs import measure_plan
-from lexfed.evaluate.measurement.setting_search import TUNED
-from lexfed.evaluate.methods import METHODS, Case, Method
-from lexfed.evaluate.methods.ablations import ABLATIONS, DROPPED, MULTIPLIERS
-from lexfed.evaluate.methods.noise_courses import COURSES
+from lexfed.evaluate.measurement.setting_search import TUNED, measure_search
+from lexfed.evaluate.methods import MECHANISMS, METHODS, Case, Method
+from lexfed.evaluate.methods.ablations import ABLATIONS, COURSES, DROPPED, MULTIPLIERS
 from lexfed.evaluate.methods.simple_uniform import SIMPLE
+from lexfed.run.pricing.priced_run import price
 
 ALL_METHODS: Mapping[str, Method] = {
     **METHODS,
@@ -32,19 +38,6 @@ ALL_METHODS: Mapping[str, Method] = {
     **COURSES,
     **DROPPED,
 }
-
-
-def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
-    """Return `status`, `values` and `note` of a job, as JSON values."""
-    return _KINDS[job.kind](job, dataset)
-
-
-def case_of(job: Job) -> Case:
-    """Return the cell that a job's settings describe, over the defaults."""
-    own = {name: value for name, value in job.setting.items() if name in DEFAULTS}
-    return Case(seed=job.seed, **{**DEFAULTS, **own})
-
-
 DEFAULTS: Mapping[str, Any] = {
     "record_epsilon": 1.0,
     "attribute_epsilon": 0.1,
@@ -58,6 +51,32 @@ DEFAULTS: Mapping[str, Any] = {
     "settings": {},
 }
 """The base cell: natural sites, a linear model, the budgets of the comparison."""
+
+
+def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
+    """Return `status`, `values` and `note` of a job, as JSON values."""
+    cell, method = case_of(job), job.method
+    values: Mapping[str, Any]
+    match job.kind:
+        case "train":
+            return _train(job, dataset)
+        case "plan":
+            values = measure_plan(dataset, cell, method)
+        case "attack":
+            values = plain(ATTACKS[job.setting["attack"]](dataset, cell, method))
+        case "audit":
+            values = plain(audit_claims(dataset, cell, method))
+        case "overhead":
+            values = measure_overhead(dataset, cell, method)
+        case "search":
+            values = measure_search(dataset, cell)
+    return {"status": "done", "values": values, "note": ""}
+
+
+def case_of(job: Job) -> Case:
+    """Return the cell that a job's settings describe, over the defaults."""
+    own = {name: value for name, value in job.setting.items() if name in DEFAULTS}
+    return Case(seed=job.seed, **{**DEFAULTS, **own})
 
 
 def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
@@ -74,9 +93,11 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
         OVERLAP: split_overlap(dataset),
     }
     path = [list(point) for point in scores.path if math.isfinite(point.quality)]
-    status = "diverged" if scores.diverged else "done"
-    found = {**_plain(values), "path": path}
-    return {"status": status, "values": found, "note": scores.note}
+    return {
+        "status": "diverged" if scores.diverged else "done",
+        "values": {**plain(values), "path": path},
+        "note": scores.note,
+    }
 
 
 def split_overlap(dataset: Dataset) -> float:
@@ -85,47 +106,30 @@ def split_overlap(dataset: Dataset) -> float:
     return test / (1.0 - test)
 
 
-def _plan(job: Job, dataset: Dataset) -> dict[str, Any]:
-    values = measure_plan(dataset, case_of(job), job.method)
-    return {"status": "done", "values": values, "note": ""}
-
-
-def _attack(job: Job, dataset: Dataset) -> dict[str, Any]:
-    attack = ATTACKS[job.setting["attack"]]
-    values = attack(dataset, case_of(job), job.method)
-    return {"status": "done", "values": _plain(values), "note": ""}
-
-
-def _audit(job: Job, dataset: Dataset) -> dict[str, Any]:
-    values = audit_claims(dataset, case_of(job), job.method)
-    return {"status": "done", "values": _plain(values), "note": ""}
-
-
-def _overhead(job: Job, dataset: Dataset) -> dict[str, Any]:
-    values = measure_overhead(dataset, case_of(job), job.method)
-    return {"status": "done", "values": values, "note": ""}
-
-
-def _search(job: Job, dataset: Dataset) -> dict[str, Any]:
-    values = measure_search(dataset, case_of(job))
-    return {"status": "done", "values": values, "note": ""}
-
-
-def _plain(
-    values: Mapping[str, float | None] | Mapping[str, float],
-) -> dict[str, float | None]:
-    """JSON has no value for what is not a number; a reader finds null."""
+def plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return values for JSON, which has none for what is not a number: null."""
     return {
         name: None if value is None or not math.isfinite(value) else value
         for name, value in values.items()
     }
 
 
-_KINDS: Mapping[JobKind, Callable[[Job, Dataset], dict[str, Any]]] = {
-    "train": _train,
-    "plan": _plan,
-    "attack": _attack,
-    "audit": _audit,
-    "overhead": _overhead,
-    "search": _search,
-}
+def measure_plan(dataset: Dataset, case: Case, method: str) -> dict[str, Any]:
+    """Return what a plan spends round by round, and the noise on every column.
+
+    Nothing is trained. All of it is public before the first round, so no seed changes
+    it: `rounds_by_scope` with epsilon after each round, `noise` by column, and numbers
+    for tables: rounds, record epsilon, noise on columns of each tier.
+    """
+    config = configuration(dataset, case, MECHANISMS[method])
+    priced = price(config, rows_of(dataset, case).population, dataset.folder)
+    spent, noise = spent_by_round(priced), noise_by_column(priced)
+    rounds, record = priced.programme.rounds, spent[RECORD][-1]
+    return {
+        "rounds_by_scope": spent,
+        "noise": noise,
+        "rounds": rounds,
+        "record_epsilon": record,
+        "budget_per_round": record / rounds,
+        **noise_by_tier(priced, noise),
+    }

@@ -9,21 +9,27 @@ peak of memory is then that of one run, and both find the machine equally busy.
 
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from lexfed.evaluate.comparison.case import Case, configuration
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.measurement.cpu_sampler import CpuSampler, Prefixes
-from lexfed.evaluate.measurement.peak_memory import begin_peak, peak, require_linux
-from lexfed.evaluate.measurement.traffic import Traffic, count_traffic
+from lexfed.evaluate.measurement.probes import (
+    CpuSampler,
+    Prefixes,
+    begin_peak,
+    peak,
+    require_linux,
+)
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.site.data_holder import Site
 from lexfed.run.driver.open_run import start
 from lexfed.run.driver.training_loop import train
@@ -35,13 +41,20 @@ _READ: Prefixes = {"tagging": ("law/",)}
 """Every run asks the tagger about its columns while it reads them."""
 LEARNING = "learning"
 """Everything else in the rounds: gradients, sums, steps, messages, metrics."""
+_SHARED_NOISE = (
+    *("add_share", "noised_by_site", "grid_in_ring", "stays_within", "longest_sum"),
+    "ring_of",
+)
+"""Functions about noise in shares; the others of their module are no noise."""
 ROUNDS: Prefixes = {
     "clipping": (
-        *("models/gradients/clipping.py", "models/gradients/clipping.py"),
-        "models/gradients/clipped_sum.py:_clip",
+        *("models/gradients/clipping.py", "models/gradients/clipped_sum.py:_clip"),
         "federation/site/contributions.py:_clip",
     ),
-    "noise": (*("privacy/noise/", "federation/programme/integer_sums.py"),),
+    "noise": (
+        "privacy/noise/",
+        *(f"federation/programme/integer_sums.py:{name}" for name in _SHARED_NOISE),
+    ),
     "masks": ("secagg/", "federation/engines/masked_"),
     "accounting": ("privacy/", "ledger/", "run/driver/site_accounts.py"),
     "log": (*("audit/", "signing/", "durable.py", "run/audit_log/", "run/folder.py"),),
@@ -53,6 +66,9 @@ PARTS = ("tagging", "reading", "allocation", *ROUNDS)
 _CLIENT: Prefixes = {
     "client": ("federation/site/data_holder.py", "federation/engines/masked_site.py")
 }
+
+
+_Sites = TypeVar("_Sites", Site, MaskedSite)
 
 
 @dataclass(frozen=True)
@@ -91,7 +107,7 @@ VARIANTS: Mapping[str, Variant] = {
 }
 """What is added from line to line; each has everything that the line before has."""
 COMPARED = ("cpu_seconds", "round_milliseconds", "message_bytes", "memory_bytes")
-"""What is divided by that of the partner; the quotients end in `_ratio`."""
+"""Figures that are divided by the partner's; the quotients end in `_ratio`."""
 
 
 def measure_overhead(dataset: Dataset, case: Case, variant: str) -> dict[str, float]:
@@ -149,7 +165,8 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
         part: sum(one.seconds(part) for one in (before, planned, watched))
         for part in PARTS
     }
-    rounds = priced.programme.rounds
+    rounds, sites = priced.programme.rounds, len(priced.programme.sites)
+    received, sent = traffic.received / sites, traffic.sent / sites
     return {
         "rounds": float(rounds),
         "cpu_seconds": cpu,
@@ -158,16 +175,50 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
         "client_seconds": watched.seconds("client"),
         "coordinator_seconds": watched.seconds("coordinator"),
         **{f"{part}_seconds": value for part, value in parts.items()},
-        **_bytes(traffic, len(priced.programme.sites)),
+        "received_bytes": received,
+        "sent_bytes": sent,
+        "message_bytes": received + sent,
         "folder_bytes": float(kept),
         "memory_bytes": float(peak() - resting),
     }
 
 
-def _bytes(traffic: Traffic, sites: int) -> dict[str, float]:
-    received, sent = traffic.received / sites, traffic.sent / sites
-    both = {"received_bytes": received, "sent_bytes": sent}
-    return {**both, "message_bytes": received + sent}
+@dataclass
+class Traffic:
+    """Bytes of all messages to and from all sites, masks and their keys included.
+
+    Every message to a site enters by `handle` and its answer leaves there, whether sums
+    are masked or not. What a network adds around a message is not in it.
+    """
+
+    received: int = 0
+    sent: int = 0
+
+
+@contextmanager
+def count_traffic() -> Iterator[Traffic]:
+    """Count what passes the doors of all sites of this process during a block."""
+    traffic, plain, masked = Traffic(), Site.handle, MaskedSite.handle
+    # Engines open their sites themselves, so their classes are what can be watched.
+    Site.handle = _watched(plain, traffic)  # type: ignore[method-assign,assignment]
+    MaskedSite.handle = _watched(masked, traffic)  # type: ignore[method-assign,assignment]
+    try:
+        yield traffic
+    finally:
+        Site.handle = plain  # type: ignore[method-assign]
+        MaskedSite.handle = masked  # type: ignore[method-assign]
+
+
+def _watched(
+    handle: Callable[[_Sites, bytes], bytes], traffic: Traffic
+) -> Callable[[_Sites, bytes], bytes]:
+    def door(site: _Sites, content: bytes) -> bytes:
+        reply = handle(site, content)
+        traffic.received += len(content)
+        traffic.sent += len(reply)
+        return reply
+
+    return door
 
 
 def train_unwritten(priced: PricedRun) -> None:

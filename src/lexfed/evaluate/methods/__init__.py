@@ -20,8 +20,8 @@ Read `comparison/case.py` first (what is equal in a comparison), then
     cascade              a tower per tier, steps by the rule
     cascade-plain        a tower per tier, steps that know nothing of their noise
 
-`ablations.py`, `simple_uniform.py` and `noise_courses.py` have more, which single
-tables of the catalogue ask for. `uniform` is always the product's own rule.
+`ablations.py` and `simple_uniform.py` have more, which single tables of the catalogue
+ask for. `uniform` is always the product's own rule.
 
 A method of lexfed is a few keys of a configuration. Baselines outside it state
 their releases to `baseline_claims.py`, so that the product's accountant prices
@@ -32,18 +32,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lexfed.evaluate.comparison.case import Case, Method
-from lexfed.evaluate.methods import (
-    ebm,
-    exact_solution,
-    fedavg,
-    federated_trees,
-    ftrl,
-    pooled_trees,
+from lexfed.evaluate.methods import ebm, exact_solution
+from lexfed.evaluate.methods.boosted_trees import (
+    FEDERATED,
+    POOLED,
+    train_federated,
+    train_pooled,
 )
-from lexfed.evaluate.methods.local_only import alone
-from lexfed.evaluate.methods.product import MethodKeys, through_the_product
+from lexfed.evaluate.methods.product import MethodKeys, alone, through_the_product
+from lexfed.evaluate.methods.single_tower import FEDAVG, FTRL, train_fedavg, train_ftrl
 
-__all__ = ["METHODS", "Case", "Method"]
+__all__ = ["MECHANISMS", "METHODS", "Case", "Method"]
 
 _STEP = {"learning_rate": 1.0}
 
@@ -71,16 +70,25 @@ _PRODUCT: Mapping[str, MethodKeys] = {
     "cascade-plain": {"privacy": {"mechanism": "cascade"}, "federation": _STEP},
 }
 
+MECHANISMS: Mapping[str, MethodKeys] = {
+    "none": {"privacy": {"mechanism": "none"}},
+    **{
+        name: _PRODUCT[name]
+        for name in ("uniform", "grouped-inverse", "cascade", "time-adaptive")
+    },
+}
+"""Keys of the methods that are attacked, audited and priced."""
+
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         **{name: through_the_product(name, keys) for name, keys in _PRODUCT.items()},
         "none": exact_solution.train,
         "local-none": exact_solution.train_alone,
         "local": alone("local", _PRODUCT["cascade"]),
-        pooled_trees.NAME: pooled_trees.train,
-        federated_trees.NAME: federated_trees.train,
-        fedavg.NAME: fedavg.train,
-        ftrl.NAME: ftrl.train,
+        POOLED: train_pooled,
+        FEDERATED: train_federated,
+        FEDAVG: train_fedavg,
+        FTRL: train_ftrl,
         ebm.NAME: ebm.train,
     }
 )

@@ -17,7 +17,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from lexfed.evaluate.comparison.case import Case, Method, law_table, sensitive_tier
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.product import MethodKeys, through_the_product, train
 
@@ -117,3 +117,38 @@ MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
 
 DROPPED: Mapping[str, Method] = MappingProxyType({"dropped": without_sensitive})
 """What sensitive columns are worth: it is better where they are not worth reading."""
+
+
+ROUNDS = 40
+"""Planned rounds of every course but one."""
+_UNIFORM = {"mechanism": "uniform"}
+_FILTER = {"guarantee": "filter"}
+_COURSES: Mapping[str, MethodKeys] = {
+    "constant": {},
+    "constant-30": {},
+    **{
+        name: {"budget": {"schedule": name}}
+        for name in ("geometric", "cosine", "step", "time-adaptive")
+    },
+    "convergence-envelope": {"adapt": {"noise": "convergence"}},
+    "convergence-filter": {"adapt": {"noise": "convergence", **_FILTER}},
+    "linear-filter": {"adapt": {"noise": "linear", **_FILTER}},
+    "feedback-filter": {"adapt": {"noise": "feedback", **_FILTER}},
+    "feedback-step": {"adapt": {"learning_rate": "feedback"}},
+    "quantile-clip": {"adapt": {"clip": "quantile"}},
+}
+
+PLANNED: Mapping[str, int] = {
+    f"course-{name}": 30 if name == "constant-30" else ROUNDS for name in _COURSES
+}
+"""Planned rounds of each course."""
+
+COURSES: Mapping[str, Method] = MappingProxyType(
+    {
+        f"course-{name}": through_the_product(
+            f"course-{name}", {"privacy": _UNIFORM, **keys}
+        )
+        for name, keys in _COURSES.items()
+    }
+)
+"""Every course, by name."""

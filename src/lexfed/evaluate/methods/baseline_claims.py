@@ -12,8 +12,7 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.evaluate.comparison.case import Case, sensitive_tier
-from lexfed.evaluate.comparison.metrics import quality
-from lexfed.evaluate.comparison.scores import Point, Scores
+from lexfed.evaluate.comparison.metrics import Point, Scores, quality
 from lexfed.evaluate.comparison.split_rows import SplitRows
 from lexfed.evaluate.datasets import Dataset
 from lexfed.privacy.accountants.calibration import mu_from

@@ -27,9 +27,8 @@ from scipy.optimize import brentq
 from lexfed.arrays import Floats
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.comparison.case import Case, sensitive_tier
-from lexfed.evaluate.comparison.coded_columns import CodedColumns, columns_of
-from lexfed.evaluate.comparison.scores import Scores
-from lexfed.evaluate.comparison.split_rows import rows_of
+from lexfed.evaluate.comparison.metrics import Scores
+from lexfed.evaluate.comparison.split_rows import CodedColumns, columns_of, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
 from lexfed.privacy.accountants.calibration import mu_from

@@ -17,7 +17,7 @@ from sklearn.metrics import log_loss
 
 from lexfed.arrays import Floats, Integers
 from lexfed.evaluate.comparison.case import Case
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.comparison.split_rows import SplitRows, SplitSide, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods import product

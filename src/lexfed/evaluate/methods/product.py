@@ -19,12 +19,12 @@ from lexfed.evaluate.comparison.case import (
     Method,
     configuration,
     model_of,
+    released_as_sums,
+    released_by_site,
     sensitive_tier,
 )
-from lexfed.evaluate.comparison.column_noise import sensitive_and_others
-from lexfed.evaluate.comparison.metrics import quality
-from lexfed.evaluate.comparison.scores import Point, Scores
-from lexfed.evaluate.comparison.site_columns import released_as_sums, released_by_site
+from lexfed.evaluate.comparison.metrics import Point, Scores, quality
+from lexfed.evaluate.comparison.plan_figures import sensitive_and_others
 from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.federation.coordinator.learner import Progress
@@ -206,3 +206,18 @@ def _linear_note(dataset: Dataset, case: Case, priced: PricedRun) -> str:
     if wanted in used or wanted in ("logistic", "linear"):
         return ""
     return f"the rule kept towers linear: `{wanted}` would not pay at this budget"
+
+
+def alone(name: str, keys: MethodKeys) -> Method:
+    """Return the method in which every site runs the product with some keys."""
+
+    def method(dataset: Dataset, case: Case) -> Scores:
+        rows = rows_of(dataset, case)
+        parts = []
+        for site in rows.population.sites:
+            own = replace(rows.population, sites=(site,), units=len(site.train))
+            parts.append(train_on(own, dataset, case, keys))
+        scores = as_scores(name, case, rows, parts, "every site alone")
+        return released_by_site(scores, dataset, case)
+
+    return method

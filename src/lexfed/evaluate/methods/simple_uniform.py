@@ -25,7 +25,7 @@ import numpy as np
 from lexfed.arrays import Bools, Floats
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.comparison.case import Case, Method, sensitive_tier
-from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored

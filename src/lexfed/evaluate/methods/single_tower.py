@@ -5,17 +5,27 @@ Architectures, losses and clipped sums are the product's; only who adds which no
 when is a baseline's own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
+from time import perf_counter
 
 import numpy as np
 import torch
 
 from lexfed.arrays import Bools, Floats
+from lexfed.data.people.lots import draw_lots
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.evaluate.comparison.case import Case, model_of
-from lexfed.evaluate.comparison.split_rows import SplitRows
+from lexfed.evaluate.comparison.case import (
+    Case,
+    model_of,
+    released_by_site,
+    sensitive_tier,
+)
+from lexfed.evaluate.comparison.metrics import Scores
+from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
 from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.models.gradients.batch import Batch
@@ -77,4 +87,128 @@ def some_units(batch: Batch, chosen: Bools) -> Batch:
     kept = torch.from_numpy(np.flatnonzero(chosen))
     return Batch(
         batch.inputs[kept], batch.targets[kept], batch.offset[kept], batch.weights[kept]
+    )
+
+
+FEDAVG = "fedavg"
+FEDAVG_SETTINGS = {"learning_rate": 1.0, "rounds": 8, "local_steps": 5}
+"""Settings that may be tuned."""
+
+
+def train_fedavg(dataset: Dataset, case: Case) -> Scores:
+    """Train one tower by noisy local steps and averages."""
+    settings = {**FEDAVG_SETTINGS, **case.settings}
+    rounds, local = int(settings["rounds"]), int(settings["local_steps"])
+    rate = float(settings["learning_rate"])
+    rows = rows_of(dataset, case)
+    start = perf_counter()
+    model = OneTower.of(dataset, case, rows)
+    sites = [unit_batch([site.train]) for site in rows.population.sites]
+    sizes = np.array([site.units for site in sites], dtype=np.float64)
+    sigma = CLIP * sqrt(rounds * local) / affordable_mu(dataset, case)
+    generator = np.random.default_rng()
+    weights, models = model.start, []
+    for _ in range(rounds):
+        trained = []
+        for site, size in zip(sites, sizes, strict=True):
+            own = weights
+            for _ in range(local):
+                total = model.clipped_gradients(own, site)
+                noise = sigma * generator.normal(size=len(own))
+                own = own - rate * (total + noise) / size
+            trained.append(own)
+        weights = np.average(trained, axis=0, weights=sizes)
+        models.append(weights)
+    seconds = perf_counter() - start
+    path = [model.predict(after, rows.test.slots) for after in models]
+    release = gaussian("local step", CLIP / sigma, sensitive_tier(dataset, case))
+    scores = scored(
+        FEDAVG,
+        dataset,
+        case,
+        rows,
+        path[-1],
+        [(release, rounds * local)],
+        rounds,
+        seconds,
+        "noise at every site, whose size is public",
+        path,
+    )
+    return released_by_site(scores, dataset, case)
+
+
+FTRL = "dp-ftrl"
+FTRL_SETTINGS = {"learning_rate": 1.0, "passes": 10, "batches": 4}
+"""Settings that may be tuned."""
+
+
+def bands(count: int) -> Floats:
+    """Return c_0 .. c_{count-1} of the square root of the prefix sum."""
+    k = np.arange(1, count)
+    return np.concatenate([[1.0], np.cumprod((2.0 * k - 1.0) / (2.0 * k))])
+
+
+def correlated(
+    coefficients: Floats, steps: int, width: int, generator: np.random.Generator
+) -> Iterator[Floats]:
+    """Give C^-1 z step by step: noise for each gradient, z standard normal.
+
+    Row t of C x = z says z_t = x_t + c_1 x_{t-1} + ..., so x_t follows from the ones
+    before it.
+    """
+    drawn: list[Floats] = []
+    for _ in range(steps):
+        noise = generator.normal(size=width)
+        for coefficient, earlier in zip(
+            coefficients[1:], reversed(drawn), strict=False
+        ):
+            noise -= coefficient * earlier
+        drawn = [*drawn, noise][-len(coefficients) :]
+        yield noise
+
+
+def train_ftrl(dataset: Dataset, case: Case) -> Scores:
+    """Train one tower by DP-FTRL."""
+    settings = {**FTRL_SETTINGS, **case.settings}
+    passes, batches = int(settings["passes"]), int(settings["batches"])
+    rows = rows_of(dataset, case)
+    start = perf_counter()
+    model = OneTower.of(dataset, case, rows)
+    blocks = [site.train for site in rows.population.sites]
+    persons = np.concatenate([block.persons for block in blocks])
+    lots = draw_lots(f"batches {case.seed}".encode(), rows.table.person_keys)[persons]
+    whole = unit_batch(blocks)
+    parts = [
+        some_units(whole, np.floor(lots * batches) == number)
+        for number in range(batches)
+    ]
+    coefficients = bands(batches)
+    sensitivity = CLIP * float(np.linalg.norm(coefficients))
+    mu = affordable_mu(dataset, case)
+    sigma = sensitivity * sqrt(passes) / mu
+    scale = float(settings["learning_rate"]) * batches / rows.population.units
+    weights, models = model.start, []
+    noises = correlated(
+        coefficients, passes * batches, len(weights), np.random.default_rng()
+    )
+    for step, noise in enumerate(noises):
+        total = model.clipped_gradients(weights, parts[step % batches])
+        weights = weights - scale * (total + sigma * noise)
+        models.append(weights)
+    seconds = perf_counter() - start
+    path = [model.predict(after, rows.test.slots) for after in models]
+    release = gaussian(
+        "banded sums", sensitivity / sigma, sensitive_tier(dataset, case)
+    )
+    return scored(
+        FTRL,
+        dataset,
+        case,
+        rows,
+        path[-1],
+        [(release, passes)],
+        passes * batches,
+        seconds,
+        f"{passes} passes over {batches} batches",
+        path,
     )

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The material of answers: lines of tables, and two of them over the same splits."""
+"""The material of answers: two lines over the same splits, and numbers in sentences.
+
+Proven bounds are rounded up, measured ones down. Means, ends and gains are neither;
+they are rounded to the nearest.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
-from lexfed.evaluate.harness.summary import Summary, TableLine, number
+from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine, number
+from lexfed.report.wording.rounding import round_down_to, round_up_to
 
 
 @dataclass(frozen=True)
 class EvaluationFinding:
-    """The answer to a question.
+    """The answer to a question: a sentence that can stand alone, then further ones.
 
-    Attributes:
-        headline: one sentence that can stand alone.
-        details: further sentences.
-        alarm: whether something seems to be broken.
+    The alarm says that something seems to be broken.
     """
 
     headline: str
@@ -32,21 +35,12 @@ class PairedLines:
     """The means of two methods over the splits in which both have a number.
 
     Attributes:
-        first: mean of the one.
-        second: mean of the other.
-        count: number of splits in which both have a number.
-        seeds: number of all splits.
+        fewer: the part of the splits they are over; empty where it is all of them.
     """
 
     first: float
     second: float
-    count: int
-    seeds: int
-
-    @property
-    def fewer(self) -> str:
-        """The part of the splits it is over; empty where it is all of them."""
-        return part_of(self.count, self.seeds)
+    fewer: str
 
 
 def pair_of(
@@ -57,16 +51,16 @@ def pair_of(
     Guarantees:
         Both means are over the same splits, those of the paired difference.
     """
-    found: dict[str, dict[int, float]] = {first: {}, second: {}}
+    values: dict[str, dict[int, float]] = {first: {}, second: {}}
     for result in summary.results:
         facts, value = result["job"], number(result, metric)
-        if facts["method"] in found and math.isfinite(value):
-            found[facts["method"]][facts["seed"]] = value
-    common = sorted(found[first].keys() & found[second].keys())
+        if facts["method"] in values and math.isfinite(value):
+            values[facts["method"]][facts["seed"]] = value
+    common = sorted(values[first].keys() & values[second].keys())
     if not common:
         return None
-    one, two = (fmean(found[m][seed] for seed in common) for m in (first, second))
-    return PairedLines(one, two, len(common), summary.table.seeds)
+    one, two = (fmean(values[m][seed] for seed in common) for m in (first, second))
+    return PairedLines(one, two, part_of(len(common), summary.table.seeds))
 
 
 def part_of(count: int, seeds: int) -> str:
@@ -99,3 +93,56 @@ def why(line: TableLine | None) -> str:
     """Return the first reason why a line has no figure, as a sentence."""
     refused = [] if line is None else [n for n in line.notes if n.startswith("refused")]
     return f" {refused[0].removeprefix('refused: ').capitalize()}." if refused else ""
+
+
+def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
+    """Return the loss of a line of the table: less AUC, or more error."""
+    if gain is None or metric == "rmse":
+        return gain
+    return MeanEstimate(-gain.mean, gain.half, gain.count)
+
+
+def differs(gain: MeanEstimate) -> bool:
+    """Return True if the interval leaves zero out; one split tells nothing."""
+    return gain.half is not None and abs(gain.mean) > gain.half
+
+
+def amount(gain: MeanEstimate | None, *, absolute: bool = False) -> str:
+    """Return a difference with the half-width of its interval."""
+    if gain is None:
+        return "an unknown amount"
+    text = three(abs(gain.mean) if absolute else gain.mean)
+    return text if gain.half is None else f"{text} ± {three(gain.half)}"
+
+
+def splits(gain: MeanEstimate) -> str:
+    """Return the number of splits, in words."""
+    return "one split" if gain.count == 1 else f"{gain.count} splits"
+
+
+def three(value: float) -> str:
+    """Return a number with three decimals.
+
+    >>> three(-0.0071), three(-0.0001)
+    ('−0.007', '0.000')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
+
+
+three_up = partial(round_up_to, 3)
+"""Returns a proven bound with three decimals."""
+three_down = partial(round_down_to, 3)
+"""Returns a measured lower bound with three decimals."""
+down = partial(round_down_to, 2)
+"""Returns a measured lower bound with two decimals."""
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> enumerated(["a"]), enumerated(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

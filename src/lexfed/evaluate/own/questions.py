@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three questions as tables of jobs, and their omissions, with the reasons.
+"""Three questions as tables of jobs, their omissions, and how a job is measured.
 
 Splits are the seeds 0, 1, 2 and so on: each fixes the test rows. Noise is fresh in
 every run. Attacks are tried on the first split; their intervals are over models or
@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexfed.config import Config
-from lexfed.evaluate.comparison.case import CONFIGURED, model_of, own_methods
+from lexfed.evaluate.comparison.case import (
+    CONFIGURED,
+    model_of,
+    own_methods,
+)
+from lexfed.evaluate.comparison.metrics import measure as metrics_of
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.jobs import Job, JobKind
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.summary import OVERLAP
+from lexfed.evaluate.harness.tables import Job, JobKind, ResultTable
+from lexfed.evaluate.measurement import job_kinds
+from lexfed.evaluate.measurement.attack_jobs import audit_claims
+from lexfed.evaluate.measurement.job_kinds import case_of, plain, split_overlap
+from lexfed.evaluate.methods.product import alone, through_the_product
 from lexfed.evaluate.own.policies import (
     CASCADE,
     LOCAL,
@@ -29,7 +38,7 @@ from lexfed.evaluate.own.policies import (
 COST, TAILORING = "cost", "tailoring"
 MEMBERSHIP, ATTRIBUTE, AUDIT = "membership", "attribute-inference", "audit"
 CANARIES = 1000
-"""Made-up persons for each claim; `lexfed audit-privacy` takes more, and minutes."""
+"""Synthetic persons for each claim; `lexfed audit-privacy` takes more, and minutes."""
 
 FEWEST = 100
 """Persons to train on below which the interval of an attack says nothing."""
@@ -58,7 +67,7 @@ class QuestionSet:
 
 
 def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
-    """Return the tables to measure, with comparisons on so many splits (`seeds`)."""
+    """Return the tables to measure, with comparisons on `seeds` splits."""
     tables: list[ResultTable] = [_cost(dataset, config, seeds)]
     left_out: list[Omission] = []
     if why := _not_alone(config):
@@ -214,3 +223,38 @@ def _audit(dataset: Dataset, config: Config) -> ResultTable:
             "refuted",
         ),
     )
+
+
+def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
+    """Return `status`, `values` and `note` of a job, as JSON values."""
+    own, case = own_methods(dataset), case_of(job)
+    if job.kind == "audit":
+        canaries = job.setting["canaries"]
+        values = audit_claims(dataset, case, job.method, canaries)
+        del values["canaries"]
+        return {"status": "done", "values": values, "note": ""}
+    if job.setting.get("attack") == "membership":
+        # The one of three attacks that finds most under noise (`membership.py`).
+        result = job_kinds.measure(job, dataset)
+        found = result["values"]
+        shown = {name: found[f"calibrated_{name}"] for name in ("auc", "low", "high")}
+        return {**result, "values": {**found, **shown}}
+    # A linear model without noise is solved exactly.
+    is_solved = job.method == NONE and job.setting["model"] == "logistic"
+    if job.kind != "train" or is_solved:
+        return job_kinds.measure(job, dataset)
+    if job.method == LOCAL:
+        method = alone(LOCAL, own[CONFIGURED])
+    else:
+        method = through_the_product(job.method, own[job.method])
+    scores = method(dataset, case)
+    metrics = {
+        **metrics_of(scores, None),
+        "record_epsilon": scores.record_epsilon,
+        "attribute_epsilon": scores.attribute_epsilon,
+        "rounds": float(scores.rounds),
+        "seconds": scores.seconds,
+        OVERLAP: split_overlap(dataset),
+    }
+    status = "diverged" if scores.diverged else "done"
+    return {"status": status, "values": plain(metrics), "note": scores.note}

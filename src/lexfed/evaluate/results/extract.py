@@ -4,7 +4,7 @@
 The journal of an evaluation is large and stays where it was made. Its extract is
 small enough to be kept beside the documents: for every table its lines, the hash of
 its configuration, the hash of the code that measured it, machine, software and dates.
-Pages are written from it (`pages.py`), so that a figure that is in no extract is in no
+Pages are written from it (`files.py`), so that a figure that is in no extract is in no
 page, and a page can be compared with its extract at any time.
 """
 
@@ -16,10 +16,9 @@ from typing import Any
 
 import lexfed
 from lexfed.durable import write_atomically
-from lexfed.evaluate.harness.jobs import code_digest
 from lexfed.evaluate.harness.machine import software, today
 from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import ResultTable, code_digest
 from lexfed.evaluate.results.figures import draw
 
 EXTRACT = "tables.jsonl"
@@ -32,15 +31,12 @@ class MeasuredTable:
     """A table with everything that a page says about it.
 
     Attributes:
-        table: what was asked.
         lines: empty unless every job has run.
         done: how many of the jobs have run.
-        configuration: hash of what was asked when it was measured.
+        configuration: hash of the questions as they were when it was measured.
         code: hash of the code that measured it, its first twelve digits.
-        software: versions of libraries.
-        machines: what it was measured on.
         dates: first and last day.
-        minutes: of one core, over all runs; None where nobody wrote it down.
+        minutes: of one core, over all runs; None where they are not on record.
         figures: names of its drawings.
         notes: what a reader must know, and the methods that it is about.
     """
@@ -64,19 +60,17 @@ class MeasuredTable:
 
     @property
     def current(self) -> bool:
-        """Whether what was asked then is what the catalogue asks now."""
+        """Whether the catalogue still asks the questions that were measured."""
         return self.configuration == self.table.digest
 
 
 def measured_table(summary: Summary, machine: str) -> MeasuredTable:
     """Return a table as it was measured just now, by this code.
 
-    Args:
-        summary: from the journal.
-        machine: what results without a machine of their own were measured on.
+    `machine` measured the results that name none.
     """
-    found = summary.results
-    dates = sorted({str(result.get("date", today())) for result in found})
+    results = summary.results
+    dates = sorted({str(result.get("date", today())) for result in results})
     return MeasuredTable(
         table=summary.table,
         lines=summary.lines,
@@ -84,9 +78,9 @@ def measured_table(summary: Summary, machine: str) -> MeasuredTable:
         configuration=summary.table.digest,
         code=code_digest(Path(lexfed.__file__).parent)[:12],
         software=software(),
-        machines=tuple(sorted({str(r.get("machine", machine)) for r in found})),
+        machines=tuple(sorted({str(r.get("machine", machine)) for r in results})),
         dates=tuple(dict.fromkeys((*dates[:1], *dates[-1:]))),
-        minutes=sum(result.get("took", 0.0) for result in found) / 60.0,
+        minutes=sum(result.get("took", 0.0) for result in results) / 60.0,
         figures=tuple(draw(summary)),
         notes=_notes(summary.lines),
     )
@@ -143,19 +137,20 @@ def _to_json(one: MeasuredTable) -> dict[str, Any]:
     }
 
 
-def _from_json(row: Mapping[str, Any], table: ResultTable) -> MeasuredTable:
+def _from_json(row: dict[str, Any], table: ResultTable) -> MeasuredTable:
+    lines = tuple(
+        TableLine(
+            line["facts"],
+            {name: MeanEstimate(*v) for name, v in line["values"].items()},
+            {name: MeanEstimate(*v) for name, v in line["gains"].items()},
+            line["seeds"],
+            (),
+        )
+        for line in row["lines"]
+    )
     return MeasuredTable(
         table=table,
-        lines=tuple(
-            TableLine(
-                line["facts"],
-                {name: MeanEstimate(*v) for name, v in line["values"].items()},
-                {name: MeanEstimate(*v) for name, v in line["gains"].items()},
-                line["seeds"],
-                (),
-            )
-            for line in row["lines"]
-        ),
+        lines=lines,
         done=row["runs"],
         configuration=row["configuration"],
         code=row["code"],
@@ -164,25 +159,24 @@ def _from_json(row: Mapping[str, Any], table: ResultTable) -> MeasuredTable:
         dates=tuple(row["dates"]),
         minutes=row["minutes"],
         figures=tuple(row["figures"]),
-        notes={note: tuple(who) for note, who in row["notes"].items()},
+        notes={note: tuple(methods) for note, methods in row["notes"].items()},
     )
 
 
-def _plain(found: MeanEstimate) -> tuple[float, float | None, int]:
-    half = None if found.half is None else round(found.half, _PLACES)
-    return round(found.mean, _PLACES), half, found.count
+def _plain(mean: MeanEstimate) -> tuple[float, float | None, int]:
+    half = None if mean.half is None else round(mean.half, _PLACES)
+    return round(mean.mean, _PLACES), half, mean.count
 
 
 def _notes(lines: Sequence[TableLine]) -> dict[str, tuple[str, ...]]:
     """Return every note once, with the methods that it is about."""
     notes: dict[str, list[str]] = {}
     for one in lines:
-        who = str(one.facts.get("method", ""))
-        for part in dict.fromkeys(p for note in one.notes for p in _parts(note)):
-            notes.setdefault(part, []).append(who)
-    return {note: tuple(dict.fromkeys(who)) for note, who in notes.items()}
+        for part in dict.fromkeys(part for note in one.notes for part in _parts(note)):
+            notes.setdefault(part, []).append(str(one.facts.get("method", "")))
+    return {note: tuple(dict.fromkeys(methods)) for note, methods in notes.items()}
 
 
 def _parts(note: str) -> list[str]:
-    """Return what a note says, piece by piece; a refusal stays whole."""
+    """Return the pieces of a note; a refusal stays whole."""
     return [note] if note.startswith("refused") else note.split("; ")

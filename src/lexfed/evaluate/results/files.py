@@ -20,7 +20,7 @@ from typing import Any
 
 from lexfed.durable import write_atomically
 from lexfed.evaluate.harness.summary import Summary, TableLine
-from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.tables import Result, ResultTable
 from lexfed.evaluate.results.extract import (
     EXTRACT,
     MeasuredTable,
@@ -37,12 +37,7 @@ PAGE = "results.md"
 def write_all(
     folder: Path, summaries: Sequence[Summary], measured: Sequence[MeasuredTable]
 ) -> None:
-    """Write every file of an evaluation.
-
-    Args:
-        folder: where they go.
-        summaries: the tables, from the journal.
-        measured: the same tables, as pages show them.
+    """Write every file of an evaluation; `measured` are the same tables, for pages.
 
     Guarantees:
         A table has files if and only if every one of its jobs has run.
@@ -53,19 +48,22 @@ def write_all(
         for old in (folder / f"{name}.csv", *folder.glob(f"{name}*.svg")):
             old.unlink(missing_ok=True)
         if summary.whole:
-            lines = [_line(line, summary) for line in summary.lines]
+            lines = [_row(line, summary.table) for line in summary.lines]
             write_atomically(folder / f"{name}.csv", _csv(lines))
-            for file, content in draw(summary).items():
-                write_atomically(folder / file, content)
+            _write_figures(folder, summary)
     write_atomically(folder / PAGE, page(measured, ".").encode())
 
 
 def write_results(folder: Path, summaries: Sequence[Summary]) -> None:
     """Write every finished job of some tables, each once."""
-    rows = [_flat(result) for one in summaries for result in one.results]
-    write_atomically(
-        folder / ALL, _csv(list({str(r["key"]): r for r in rows}.values()))
-    )
+    results = (result for one in summaries for result in one.results)
+    rows = {str(result["key"]): _flat(result) for result in results}
+    write_atomically(folder / ALL, _csv(list(rows.values())))
+
+
+def _write_figures(folder: Path, summary: Summary) -> None:
+    for file, content in draw(summary).items():
+        write_atomically(folder / file, content)
 
 
 def write_pages(
@@ -76,20 +74,14 @@ def write_pages(
 ) -> None:
     """Write the pages elsewhere: an index, and a folder of its name beside it.
 
-    The folder holds the extract, a page for each table and the figures. Tables that
-    were measured earlier keep their lines in the extract, and their pages.
-
-    Args:
-        path: of the index.
-        summaries: what was measured, from the journal.
-        measured: the same tables, as pages show them.
-        tables: every table that the index lists, in order.
+    The folder holds the extract, a page for each table and the figures. The index lists
+    all `tables`; those that were measured earlier keep their lines in the extract, and
+    their pages.
     """
     folder = path.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     for summary in summaries:
-        for file, content in draw(summary).items():
-            write_atomically(folder / file, content)
+        _write_figures(folder, summary)
     write_extract(folder / EXTRACT, measured)
     for place, text in pages(path, tables).items():
         write_atomically(place, text.encode())
@@ -98,56 +90,50 @@ def write_pages(
 def pages(index: Path, tables: Sequence[ResultTable]) -> dict[Path, str]:
     """Return the index and the page of every measured table, as the extract has them.
 
-    Args:
-        index: where the index is; the extract is in the folder of its name.
-        tables: every table that the index lists, in order.
+    The extract is in the folder that has the name of the index.
     """
     folder = index.with_suffix("")
-    found = read_extract(folder / EXTRACT, tables)
-    links = {name: f"{folder.name}/{name}.md" for name in found}
-    whole = [found[table.name] for table in tables if table.name in found]
-    lines = [f"- [{one.table.title}]({links[one.table.name]})" for one in whole]
+    known = read_extract(folder / EXTRACT, tables)
+    links = {name: f"{folder.name}/{name}.md" for name in known}
+    measured = [known[table.name] for table in tables if table.name in known]
+    lines = [f"- [{one.table.title}]({links[one.table.name]})" for one in measured]
     lines += [
         f"- {table.title}: not measured yet, {len(table.jobs)} runs "
         f"(`lexfed evaluate --table {table.name}`)"
         for table in tables
-        if table.name not in found
+        if table.name not in known
     ]
     listed = "\n".join(["## Tables\n", *lines, ""])
+    texts = {index: "\n".join([head(measured), listed, in_short(measured, links)])}
+    for one in measured:
+        text = f"[Results](../{index.name})\n\n{section(one, '', 1)}"
+        texts[folder / f"{one.table.name}.md"] = text
+    return texts
+
+
+def _flat(result: Result) -> dict[str, Any]:
+    """Return a result as one row; paths and lists by column stay in the journal."""
     return {
-        index: "\n".join([head(whole), listed, in_short(whole, links)]),
+        **{name: result[name] for name in ("key", "status", "note")},
         **{
-            folder / f"{one.table.name}.md": (
-                f"[Results](../{index.name})\n\n{section(one, '', 1)}"
-            )
-            for one in whole
+            name: str(value) if isinstance(value, dict) else value
+            for name, value in result["job"].items()
+        },
+        **{
+            f"measured_{name}": value
+            for name, value in result["values"].items()
+            if not isinstance(value, dict | list)
         },
     }
 
 
-def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result as one row; paths and lists by column stay in the journal."""
-    numbers = {
-        name: value
-        for name, value in result["values"].items()
-        if not isinstance(value, dict | list)
-    }
-    facts = {name: _cell(value) for name, value in result["job"].items()}
-    own = {"key": result["key"], "status": result["status"], "note": result["note"]}
-    return {**own, **facts, **{f"measured_{n}": v for n, v in numbers.items()}}
-
-
-def _cell(value: Any) -> Any:
-    return str(value) if isinstance(value, dict) else value
-
-
-def _line(line: TableLine, summary: Summary) -> dict[str, Any]:
+def _row(line: TableLine, table: ResultTable) -> dict[str, Any]:
     row: dict[str, Any] = dict(line.facts)
-    for metric in summary.table.shows:
-        found, gain = line.values.get(metric), line.gains.get(metric)
-        row[f"mean_{metric}"] = None if found is None else found.mean
-        row[f"half_{metric}"] = None if found is None else found.half
-        if summary.table.against:
+    for metric in table.shows:
+        value, gain = line.values.get(metric), line.gains.get(metric)
+        row[f"mean_{metric}"] = None if value is None else value.mean
+        row[f"half_{metric}"] = None if value is None else value.half
+        if table.against:
             row[f"gain_{metric}"] = None if gain is None else gain.mean
             row[f"gain_half_{metric}"] = None if gain is None else gain.half
     return {**row, "seeds": line.seeds, "notes": "; ".join(line.notes)}

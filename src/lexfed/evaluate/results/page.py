@@ -9,9 +9,12 @@ of its figures: it says how many are missing.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lexfed.evaluate.harness.summary import MeanEstimate, TableLine
+from lexfed.evaluate.harness.summary import (
+    MeanEstimate,
+    TableLine,
+    verdicts,
+)
 from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
-from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
 from lexfed.evaluate.results.extract import MeasuredTable
 
 _HEAD = """\
@@ -43,32 +46,25 @@ _NOTHING = "–"
 
 
 def page(tables: Sequence[MeasuredTable], figures: str) -> str:
-    """Return everything as one page.
-
-    Args:
-        tables: in order.
-        figures: folder of the figures, as seen from the page.
-    """
+    """Return all tables as one page; `figures` is their folder, as seen from it."""
     sections = [section(one, figures) for one in tables]
     links = {one.table.name: f"#{_anchor(one.table)}" for one in tables}
     return "\n".join([head(tables), in_short(tables, links), *sections])
 
 
 def head(tables: Sequence[MeasuredTable]) -> str:
-    """Return what every reader of results must know first."""
+    """Return the head of results: how to read them, machines, versions."""
     machines = dict.fromkeys(one for table in tables for one in table.machines)
     versions = dict.fromkeys(table.software for table in tables if table.whole)
-    said = [f"- machine: {one}" for one in machines]
-    said += [f"- software: {one}" for one in versions]
-    return "\n".join([_HEAD, *said, ""])
+    lines = [f"- machine: {one}" for one in machines]
+    lines += [f"- software: {one}" for one in versions]
+    return "\n".join([_HEAD, *lines, ""])
 
 
 def in_short(tables: Sequence[MeasuredTable], links: Mapping[str, str]) -> str:
     """Return every verdict in one place, what was missed first.
 
-    Args:
-        tables: in order.
-        links: where each table stands, by its name.
+    `links` say where each table stands, by its name.
     """
     judged = [
         (one.table, verdict)
@@ -93,22 +89,18 @@ def in_short(tables: Sequence[MeasuredTable], links: Mapping[str, str]) -> str:
 
 def _anchor(table: ResultTable) -> str:
     """Return the name that Markdown readers give a heading."""
-    kept = (
-        letter for letter in table.title.lower() if letter.isalnum() or letter in " -"
-    )
-    return "".join(kept).replace(" ", "-")
+    title = table.title.lower()
+    return "".join(c for c in title if c.isalnum() or c in " -").replace(" ", "-")
 
 
 def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
     """Return the section about a table, with a heading of some level."""
     table = one.table
-    asked = f"`lexfed evaluate --table {table.name}`"
-    if table.name == "quick":
-        asked = "`lexfed evaluate --quick`"
+    option = "--quick" if table.name == "quick" else f"--table {table.name}"
     parts = [
         f"{'#' * level} {table.title}\n",
         f"{table.question}\n",
-        f"{asked} · {_provenance(one)}\n",
+        f"`lexfed evaluate {option}` · {_provenance(one)}\n",
     ]
     if not one.whole:
         parts.append(
@@ -121,20 +113,26 @@ def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
             "**Measured before the table changed**: what it asks now has the "
             f"configuration `{table.digest}`.\n"
         )
-    parts.append(lines_table(one))
     place = f"{figures}/" if figures else ""
-    parts += [f"![{table.title}]({place}{name})\n" for name in one.figures]
-    parts.append(_published(table))
-    parts.append(_verdicts(verdicts(table, one.lines)))
-    parts.append(
-        "".join(f"- {', '.join(who)}: {note}\n" for note, who in one.notes.items())
+    reasons = dict.fromkeys((each.source, each.reason) for each in table.published)
+    judged = "\n".join(
+        f"- {verdict.word if verdict.reached else '**missed**'}: {verdict}"
+        for verdict in verdicts(table, one.lines)
     )
+    parts += [
+        lines_table(one),
+        *(f"![{table.title}]({place}{name})\n" for name in one.figures),
+        "".join(f"- published by {source}: {why}.\n" for source, why in reasons),
+        f"Asked of this table:\n\n{judged}\n" if judged else "",
+        "".join(f"- {', '.join(who)}: {note}\n" for note, who in one.notes.items()),
+    ]
     return "\n".join(part for part in parts if part)
 
 
 def _provenance(one: MeasuredTable) -> str:
     """Say with which configuration and code, when and where a table was measured."""
-    runs = f"{one.done or len(one.table.jobs)} runs, {_count(one.table.seeds, 'seed')}"
+    seeds = f"{one.table.seeds} seed{'' if one.table.seeds == 1 else 's'}"
+    runs = f"{one.done or len(one.table.jobs)} runs, {seeds}"
     facts = [f"configuration `{one.configuration}`", f"code `{one.code}`", runs]
     if one.minutes:
         facts.append(f"{one.minutes:.1f} minutes of one core")
@@ -188,54 +186,33 @@ def fact_cell(name: str, facts: Mapping[str, Any]) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def value_cell(found: MeanEstimate | None, metric: str, seeds: int) -> str:
+def value_cell(mean: MeanEstimate | None, metric: str, seeds: int) -> str:
     """Return a mean with the half-width of its interval."""
-    if found is None:
+    if mean is None:
         return _NOTHING
     places = 3
     if metric.endswith("_bytes"):
         places = 0
-    elif metric == "rounds" or metric.endswith("seconds") or abs(found.mean) >= 100:
+    elif metric == "rounds" or metric.endswith("seconds") or abs(mean.mean) >= 100:
         places = 2
-    text = f"{found.mean:.{places}f}"
-    half = f" ± {found.half:.{places}f}" if found.half else ""
-    return f"{text}{half}{_of(found, seeds)}"
+    half = f" ± {mean.half:.{places}f}" if mean.half else ""
+    return f"{mean.mean:.{places}f}{half}{_of(mean, seeds)}"
 
 
-def gain_cell(found: MeanEstimate | None, seeds: int) -> str:
+def gain_cell(gain: MeanEstimate | None, seeds: int) -> str:
     """Return a difference with its sign and the half-width of its interval."""
-    if found is None:
+    if gain is None:
         return _NOTHING
-    return f"{found.mean:+.3f} ± {found.half or 0.0:.3f}{_of(found, seeds)}"
+    return f"{gain.mean:+.3f} ± {gain.half or 0.0:.3f}{_of(gain, seeds)}"
 
 
-def _of(found: MeanEstimate, seeds: int) -> str:
+def _of(mean: MeanEstimate, seeds: int) -> str:
     """Say so where some of the seeds have no number."""
-    return "" if found.count == seeds else f" ({found.count} of {seeds})"
+    return "" if mean.count == seeds else f" ({mean.count} of {seeds})"
 
 
 def _beside(line: TableLine, published: Sequence[PublishedFigure]) -> str:
-    found = [
-        f"{one.value:.3f} ({one.source})"
-        for one in published
-        if all(line.facts.get(name) == value for name, value in one.where.items())
-    ]
-    return ", ".join(found) or _NOTHING
-
-
-def _published(table: ResultTable) -> str:
-    reasons = dict.fromkeys((one.source, one.reason) for one in table.published)
-    return "".join(
-        f"- published by {source}: {reason}.\n" for source, reason in reasons
+    figures = (
+        f"{one.value:.3f} ({one.source})" for one in published if line.agrees(one.where)
     )
-
-
-def _verdicts(found: Sequence[TargetVerdict]) -> str:
-    if not found:
-        return ""
-    lines = [f"- {one.word if one.reached else '**missed**'}: {one}" for one in found]
-    return "Asked of this table:\n\n" + "\n".join(lines) + "\n"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    return ", ".join(figures) or _NOTHING

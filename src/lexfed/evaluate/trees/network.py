@@ -15,9 +15,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_int, c_int32, c_void_p, memmove, string_at
+from struct import Struct
 from typing import IO, Any
-
-from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
 
 # LightGBM's `meta.h`: a reducer adds its first argument to its second, and arrives as a
 # reference, which is a pointer to the pointer.
@@ -112,3 +111,35 @@ def _or_end(work: Callable[..., None]) -> Callable[..., None]:
             os._exit(1)
 
     return done
+
+
+_NUMBER = Struct("<Q")
+
+
+def write_blocks(sink: IO[bytes], blocks: Sequence[bytes]) -> None:
+    """Send a list of blocks at once."""
+    sizes = (len(blocks), *map(len, blocks))
+    sink.write(b"".join([*map(_NUMBER.pack, sizes), *blocks]))
+    sink.flush()
+
+
+def read_blocks(source: IO[bytes]) -> list[bytes]:
+    """Wait for a list of blocks and return it.
+
+    Raises:
+        EOFError: if the other end is gone.
+    """
+    lengths = [_number(source) for _ in range(_number(source))]
+    return [_exactly(source, length) for length in lengths]
+
+
+def _number(source: IO[bytes]) -> int:
+    number: int = _NUMBER.unpack(_exactly(source, _NUMBER.size))[0]
+    return number
+
+
+def _exactly(source: IO[bytes], length: int) -> bytes:
+    found = source.read(length)
+    if len(found) < length:
+        raise EOFError
+    return found

@@ -20,7 +20,7 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.errors import LexfedError
-from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
+from lexfed.evaluate.trees.network import read_blocks, write_blocks
 
 
 class SiteProcessError(LexfedError):

@@ -23,8 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
-from lexfed.evaluate.trees.network import PipedNetwork
+from lexfed.evaluate.trees.network import PipedNetwork, read_blocks, write_blocks
 
 # LightGBM loads these where they are installed, and needs none to train.
 _BESIDE = (

@@ -128,7 +128,7 @@ def fetch(
 ) -> None:
     """Download a public data set, where there is internet."""
     from lexfed.evaluate.datasets.archives.retrieval import fetch as download
-    from lexfed.evaluate.datasets.public.source_folder import VARIABLE, data_folder
+    from lexfed.evaluate.datasets.source_folder import VARIABLE, data_folder
 
     home = data_folder() if into is None else into
     found = download(name, home, source, archive)

@@ -20,18 +20,16 @@ from lexfed.cli.problem_lines import located_errors
 from lexfed.durable import write_atomically
 from lexfed.errors import ClaimError, RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary
 from lexfed.evaluate.own.csv_copy import own_table
 from lexfed.evaluate.own.findings import findings
-from lexfed.evaluate.own.job_measurement import measure
 from lexfed.evaluate.own.page import INTERNAL, PAGE, evaluation_html
 from lexfed.evaluate.own.paired_lines import EvaluationFinding
 from lexfed.evaluate.own.policies import with_policies
-from lexfed.evaluate.own.questions import Omission, QuestionSet, questions
+from lexfed.evaluate.own.questions import Omission, QuestionSet, measure, questions
 from lexfed.evaluate.results.files import ALL, write_results
-from lexfed.evaluate.suite import Evaluation
+from lexfed.evaluate.suite import RESULTS, Evaluation, ResultJournal
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 ASKED = "asked.json"

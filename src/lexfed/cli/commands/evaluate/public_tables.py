@@ -15,9 +15,8 @@ from lexfed.cli.terminal import redraw
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.harness.machine import machine
-from lexfed.evaluate.harness.summary import Summary
+from lexfed.evaluate.harness.summary import Summary, verdicts
 from lexfed.evaluate.harness.tables import ResultTable
-from lexfed.evaluate.harness.verdicts import verdicts
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.files import PAGE, write_all, write_pages
 from lexfed.evaluate.results.page import page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file from an archive, or an error with the reason why it did not come."""
+"""One file from an archive, or an error that says why there is none."""
 
 from email.message import Message
 from http.client import HTTPException, IncompleteRead, InvalidURL
@@ -15,9 +15,7 @@ _MOST_BYTES = 200_000_000
 
 
 def download(address: str, archive: str) -> bytes:
-    """Return the content of an address of the web.
-
-    `archive` is the address of the archive that has the file or names it.
+    """Return the content of an address; the `archive` has the file or names it.
 
     Guarantees:
         Every address on the way to it, redirects included, has `https`, unless the
@@ -75,12 +73,12 @@ class _Redirects(HTTPRedirectHandler):
 
 def _scheme(address: str) -> str:
     try:
-        found = urlsplit(address).scheme
+        scheme = urlsplit(address).scheme
     except ValueError:
-        found = ""
-    if found not in ("https", "http"):
+        scheme = ""
+    if scheme not in ("https", "http"):
         raise DataError([Problem(address, "is no address of the web")])
-    return found
+    return scheme
 
 
 def _refuse_unprotected(address: str, protected: bool) -> None:

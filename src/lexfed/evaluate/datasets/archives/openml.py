@@ -70,9 +70,9 @@ _FIRST_IS_0 = ("credit_history", "purpose")
 
 
 def files_of(name: str, address: str) -> dict[str, bytes]:
-    """Return the table as a CSV file of the UCI archive, by the address it came from.
+    """Return the table as a CSV file of the UCI archive, by its own address.
 
-    `name` is one of `NAMES`, `address` that of OpenML or of a mirror.
+    `address` is that of OpenML or of a mirror.
 
     Guarantees:
         The file is the one that OpenML's description has the MD5 of.
@@ -84,9 +84,9 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
     about = f"{address}/api/v1/json/data/{NUMBERS[name]}"
     place, checksum = _described(about, address)
     body = download(place, address)
-    found = hashlib.md5(body, usedforsecurity=False).hexdigest()
-    if found != checksum:
-        what = f"its MD5 begins with {found[:12]}, OpenML says {checksum[:12]}"
+    actual = hashlib.md5(body, usedforsecurity=False).hexdigest()
+    if actual != checksum:
+        what = f"its MD5 begins with {actual[:12]}, OpenML says {checksum[:12]}"
         raise DataError([Problem(place, what, "fetch it again")])
     try:
         frame = _SHAPES[name](read_arff(body.decode()))
@@ -119,16 +119,15 @@ def read_arff(text: str) -> pd.DataFrame:
     Raises:
         ValueError: if it is no such file.
     """
-    lines = (line.strip() for line in text.splitlines())
-    said = [line for line in lines if line and not line.startswith("%")]
-    starts = [n for n, line in enumerate(said) if line.lower() == "@data"]
-    if not starts:
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("%")]
+    start = next((n for n, line in enumerate(lines) if line.lower() == "@data"), None)
+    if start is None:
         raise ValueError("there is no line `@data`")
-    named = (_ATTRIBUTE.match(line) for line in said[: starts[0]])
+    named = (_ATTRIBUTE.match(line) for line in lines[:start])
     names = [match[1].strip("'\"") for match in named if match]
-    rows = said[starts[0] + 1 :]
     frame = pd.read_csv(
-        StringIO("\n".join(rows)),
+        StringIO("\n".join(lines[start + 1 :])),
         header=None,
         dtype=str,
         keep_default_na=False,
@@ -163,14 +162,6 @@ def _coded(column: pd.Series, codes: Mapping[str, str]) -> pd.Series:
     return column.map(codes) if codes else column
 
 
-def _adult(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"class": "income"})
-
-
-def _diabetes(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame
-
-
 def _taiwan(frame: pd.DataFrame) -> pd.DataFrame:
     # The repository's ID is the number of the row.
     upper = frame.rename(columns=str.upper)
@@ -178,8 +169,8 @@ def _taiwan(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 _SHAPES: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "adult": _adult,
-    "diabetes130": _diabetes,
+    "adult": lambda frame: frame.rename(columns={"class": "income"}),
+    "diabetes130": lambda frame: frame,
     "german_credit": _german,
     "taiwan_default": _taiwan,
 }

@@ -3,11 +3,16 @@
 
 The archive's file is brought into the form that a folder of `LEXFED_DATA` has. Its
 bytes are then ours, so their checksums are written beside them; the digest of results
-tells such a table from the one that lexfed keeps checksums of. A comparison of its rows
-with that one's (`row_digest.py`) is written there too.
+tells such a table from the one that lexfed keeps checksums of.
+
+Archives write the same rows in another order, `3.0` for `3`, and compress them anew, so
+that the checksum of the file differs. The digest of rows does not: it is over the
+declared columns, every number to seven digits, the rows sorted. Whether it is that of
+the kept table is written beside the checksums too.
 """
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,24 +23,18 @@ import pandas as pd
 
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets.archives import openml, uci
-from lexfed.evaluate.datasets.archives.row_digest import PUBLISHED, rows_digest
-from lexfed.evaluate.datasets.public.cleaning import clean
-from lexfed.evaluate.datasets.public.declarations import (
+from lexfed.evaluate.datasets.cleaning import clean
+from lexfed.evaluate.datasets.declarations import (
+    TIER_OF_CLASS,
     TableDeclaration,
     load_declaration,
 )
-from lexfed.evaluate.datasets.public.legal_classes import TIER_OF_CLASS
-from lexfed.evaluate.datasets.public.source_folder import FETCHED, sha256_of
+from lexfed.evaluate.datasets.source_folder import FETCHED, sha256_of
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A place of the web that has public tables.
-
-    Attributes:
-        names: of the data sets that it has.
-        files_of: downloads the files of one, by the addresses they came from.
-    """
+    """A place of the web with public tables; `files_of` downloads those of one."""
 
     address: str
     names: tuple[str, ...]
@@ -46,6 +45,16 @@ ARCHIVES: Mapping[str, Archive] = {
     "uci": Archive(uci.ADDRESS, uci.NAMES, uci.files_of),
     "openml": Archive(openml.ADDRESS, openml.NAMES, openml.files_of),
 }
+PUBLISHED: Mapping[str, str] = {
+    "adult": "de8d0b4df0a531f76cb6089801b0b6d2f70db22905a271bd4a4e5356dd759dc9",
+    "diabetes130": "5dd1896ff9f33b87e642c43a9b2491b7ee24a0f50b7347d215f444a6ee10c88d",
+    "german_credit": "72e90a384895cc39db553c6328b7f972e467bdbc77c813bf319e6dbedf00baa1",
+    "heart_uci4": "776764e8d8c5f7f2f85972c6f0929883b3e32c67cd719e361dd96ee8df564242",
+    "support2": "12032083064282f51bd1bd38f2647ed68f6fbe6c2aa637bf7eeac5ea0695c460",
+    "taiwan_default": "b42230bb9fc6257075e1ae7854871b75b519dfede93b75b83f6319df0ac28fed",  # noqa: E501
+}
+"""Digests of the rows of the files whose checksums are kept."""
+
 # Tables that no program of ours puts together, and where a person finds them.
 _BY_HAND: Mapping[str, str] = {
     "creditcard_fraud_sample": "it is a sample of a file of 284,807 payments: "
@@ -59,11 +68,7 @@ _BY_HAND: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class FetchedTable:
-    """A downloaded table.
-
-    Attributes:
-        same_rows: whether it has the rows of the copy whose checksum is kept.
-    """
+    """A downloaded table, and whether its rows are those of the kept checksum."""
 
     folder: Path
     same_rows: bool
@@ -106,10 +111,10 @@ def fetch(
     if folder.exists():
         hint = "remove it first, if it should be fetched again"
         raise DataError([Problem(str(folder), "is already there", hint)])
-    came = archive.files_of(name, address or archive.address)
-    frame = _shaped(facts, list(came.values()), next(iter(came)))
+    files = archive.files_of(name, address or archive.address)
+    frame = _shaped(facts, list(files.values()), next(iter(files)))
     same = rows_digest(facts, frame) == PUBLISHED[name]
-    record = {"from": list(came), "rows": len(frame), "same_rows": same}
+    record = {"from": list(files), "rows": len(frame), "same_rows": same}
     try:
         into.mkdir(parents=True, exist_ok=True)
         # Beside it, so that it gets its name only when it is whole.
@@ -139,9 +144,9 @@ def _archive(name: str, source: str) -> Archive:
     return ARCHIVES[source]
 
 
-def _shaped(facts: TableDeclaration, came: list[bytes], address: str) -> pd.DataFrame:
+def _shaped(facts: TableDeclaration, files: list[bytes], address: str) -> pd.DataFrame:
     try:
-        frame = uci.SHAPES[facts.name](came)
+        frame = uci.SHAPES[facts.name](files)
         # Cleaning makes columns of others, so its result is compared.
         missing = set(facts.written) - set(clean(facts.name, frame))
     except (ValueError, KeyError, UnicodeDecodeError) as error:
@@ -178,6 +183,30 @@ def _schema(facts: TableDeclaration) -> dict[str, object]:
     classes: dict[str, list[str]] = {name: [] for name in TIER_OF_CLASS}
     for column, tier in facts.tiers.items():
         departure = facts.departures.get(column)
-        found = implied[tier] if departure is None else departure.from_class
-        classes["target" if column == facts.target else found].append(column)
+        given = implied[tier] if departure is None else departure.from_class
+        classes["target" if column == facts.target else given].append(column)
     return {"name": facts.name, "columns": classes, "exclude_from_features": []}
+
+
+def rows_digest(facts: TableDeclaration, frame: pd.DataFrame) -> str:
+    """Return the SHA-256 of rows before cleaning in a form that all copies share.
+
+    Guarantees:
+        The order of rows and columns, and how a number is written (`3.0`, `3`, `007`
+        and `7`), do not matter, nor do columns that identify somebody, which archives
+        number anew. Any other value of a declared column does, with two exceptions:
+        numbers that agree in their first seven digits are one, and so are a gap and an
+        empty text.
+    """
+    names = sorted(name for name, tier in facts.tiers.items() if tier != "identifier")
+    columns = [_spelt(frame[name]) for name in names]
+    lines = sorted("\x1f".join(row) for row in zip(*columns, strict=True))
+    return hashlib.sha256("\n".join([*names, *lines]).encode()).hexdigest()
+
+
+def _spelt(column: pd.Series) -> list[str]:
+    numbers = pd.to_numeric(column, errors="coerce")
+    return [
+        f"{number:.7g}" if number == number else "" if text != text else str(text)
+        for number, text in zip(numbers, column, strict=True)
+    ]

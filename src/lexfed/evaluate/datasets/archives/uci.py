@@ -9,13 +9,14 @@ import pandas as pd
 from lexfed.evaluate.datasets.archives.download import download
 
 ADDRESS = "https://archive.ics.uci.edu"
+_HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 _PATHS: Mapping[str, tuple[str, ...]] = {
     "adult": ("static/public/2/data.csv",),
     "diabetes130": ("static/public/296/data.csv",),
     "german_credit": ("static/public/144/data.csv",),
     "heart_uci4": tuple(
         f"ml/machine-learning-databases/heart-disease/processed.{site}.data"
-        for site in ("cleveland", "hungarian", "switzerland", "va")
+        for site in _HOSPITALS
     ),
     "support2": ("static/public/880/data.csv",),
     "taiwan_default": ("static/public/350/data.csv",),
@@ -39,15 +40,10 @@ _HEART = (
     "age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang",
     "oldpeak", "slope", "ca", "thal", "num",
 )  # fmt: skip
-_HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 
 
 def files_of(name: str, address: str) -> dict[str, bytes]:
-    """Return the files of a table, one of `NAMES`, by the addresses they came from.
-
-    Raises:
-        DataError: if one cannot be reached.
-    """
+    """Return the files of a table, one of `NAMES`, by their addresses."""
     places = [f"{address}/{path}" for path in _PATHS[name]]
     return {place: download(place, address) for place in places}
 
@@ -104,10 +100,6 @@ def _diabetes(files: Sequence[bytes]) -> pd.DataFrame:
     return frame.assign(**tests, readmit30=_flag(frame["readmitted"] == "<30"))
 
 
-def _support(files: Sequence[bytes]) -> pd.DataFrame:
-    return _table(files[0])
-
-
 def _heart(files: Sequence[bytes]) -> pd.DataFrame:
     parts = []
     for site, body in zip(_HOSPITALS, files, strict=True):
@@ -122,6 +114,6 @@ SHAPES: Mapping[str, ArchiveReader] = {
     "diabetes130": _diabetes,
     "german_credit": _german,
     "heart_uci4": _heart,
-    "support2": _support,
+    "support2": lambda files: _table(files[0]),
     "taiwan_default": _taiwan,
 }

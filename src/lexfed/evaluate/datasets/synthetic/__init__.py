@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three tables that are made from a seed: `adni_like`, `ehr_like`, `iot_like`.
 
-`adni.py`, `ehr.py` and `iot.py` make the numbers of one site; the modules that
-end in `_table` state the public facts about them and write rows.
-`random_streams.py` gives every site a stream of its own, so that one site can
-be made alone. Parameters are in `parameters.toml`; its text is part of the
-digest of a table. A changed order of draws gives other rows under the same name
-and seed.
+`adni.py`, `ehr.py` and `iot.py` make the numbers of one site, state the public facts
+about the table and write rows. `ingredients.py` gives every site a stream of its own,
+so that one site can be made alone. Parameters are in `parameters.toml`; its text is
+part of the digest of a table. A changed order of draws gives other rows under the same
+name and seed.
 """
 
 import hashlib
@@ -15,9 +14,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lexfed.evaluate.datasets.public.declarations import TableDeclaration
-from lexfed.evaluate.datasets.synthetic import adni_table, ehr_table, iot_table
-from lexfed.evaluate.datasets.synthetic.random_streams import parameters_text
+from lexfed.evaluate.datasets.declarations import TableDeclaration
+from lexfed.evaluate.datasets.synthetic import adni, ehr, iot
+from lexfed.evaluate.datasets.synthetic.ingredients import parameters_text
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Maker:
 
 
 MAKERS: Mapping[str, Maker] = {
-    "adni_like": Maker(adni_table.ROWS, adni_table.facts, adni_table.frames),
-    "ehr_like": Maker(ehr_table.ROWS, ehr_table.facts, ehr_table.frames),
-    "iot_like": Maker(iot_table.ROWS, iot_table.facts, iot_table.frames),
+    "adni_like": Maker(adni.ROWS, adni.facts, adni.frames),
+    "ehr_like": Maker(ehr.ROWS, ehr.facts, ehr.frames),
+    "iot_like": Maker(iot.ROWS, iot.facts, iot.frames),
 }
 
 

@@ -3,19 +3,27 @@
 
 One latent burden of disease ties genes, tests, life and images together. Genes say
 little that the tests and images do not say better, so that a policy without genetic
-data costs almost nothing. This is shaped like ADNI; it holds nothing of it.
+data costs almost nothing. This is shaped like ADNI; it holds nothing of it. Below stand
+the declaration of the 847 columns and the writer of rows.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from lexfed.arrays import Floats, Integers
-from lexfed.evaluate.datasets.synthetic.random_streams import (
+from lexfed.evaluate.datasets.cleaning import age_band
+from lexfed.evaluate.datasets.declarations import TableDeclaration
+from lexfed.evaluate.datasets.synthetic.ingredients import (
+    FLAG,
     between,
+    number,
+    one_of,
     parameters,
     shared_stream,
     shares_to_sizes,
@@ -25,9 +33,13 @@ from lexfed.evaluate.datasets.synthetic.random_streams import (
 )
 
 NAME = "adni_like"
+ROWS = int(parameters()[NAME]["rows"])
 StudyColumns = dict[str, NDArray[Any]]
 DIAGNOSES = ("CN", "MCI", "AD")
 ORDINAL_ENDS = (30, 5)
+RACES = ("white", "black", "asian", "hispanic", "other")
+MARITAL = ("married", "divorced", "widowed", "never married")
+SMOKING = ("never", "former", "current")
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,8 @@ def one_site(seed: int, site: int, rows: int) -> StudyColumns:
         "site": np.full(rows, f"site-{site + 1:02d}", dtype=object)
     }
     columns |= life | _health(rng, common, burden)
-    columns |= _named("snp", _with_gaps(rng, genes, p["snp"]["missing"]), first="apoe4")
+    measured = np.where(rng.random(genes.shape) < p["snp"]["missing"], np.nan, genes)
+    columns |= _named("snp", measured, first="apoe4")
     columns |= _named("test", _tests(rng, common, burden))
     columns |= _images(rng, common, burden, life)
     label = p["label"]
@@ -129,11 +142,6 @@ def _life(rng: np.random.Generator, rows: int) -> StudyColumns:
         "marital": rng.choice(MARITAL, rows, p=p["marital"]),
         "handedness": np.where(rng.random(rows) < p["left_handed"], "left", "right"),
     }
-
-
-RACES = ("white", "black", "asian", "hispanic", "other")
-MARITAL = ("married", "divorced", "widowed", "never married")
-SMOKING = ("never", "former", "current")
 
 
 def _genes(
@@ -255,12 +263,74 @@ def usual_volume(column: NDArray[Any] | int) -> Any:
     return 500.0 * (1 + column % 20)
 
 
-def _with_gaps(rng: np.random.Generator, values: Floats, rate: float) -> Floats:
-    return np.where(rng.random(values.shape) < rate, np.nan, values)
-
-
 def _named(stem: str, block: NDArray[Any], first: str = "") -> StudyColumns:
     names = [f"{stem}_{place:03d}" for place in range(block.shape[1])]
     if first:
         names[0] = first
     return {name: block[:, place] for place, name in enumerate(names)}
+
+
+def facts(rows: int) -> TableDeclaration:
+    """Return the public facts about so many people."""
+    p = parameters()[NAME]
+    personal: dict[str, Mapping[str, Any]] = {
+        "age": number(50, 100),
+        "sex": one_of("female", "male"),
+        "education": number(0, 25),
+        "marital": one_of(*MARITAL),
+        "handedness": one_of("left", "right"),
+    }
+    special: dict[str, Mapping[str, Any]] = {
+        "race": one_of(*RACES),
+        "bmi": number(12, 60),
+        "systolic": number(70, 240),
+        "diastolic": number(40, 140),
+        "smoking": one_of(*SMOKING),
+    }
+    flags, snps = p["demographic"]["flags"], p["snp"]["count"]
+    special |= {f"comorbidity_{n:03d}": FLAG for n in range(flags)}
+    special["apoe4"] = _with_gaps(0, 2)
+    special |= {f"snp_{n:03d}": _with_gaps(0, 2) for n in range(1, snps)}
+    special |= {f"test_{n:03d}": _test(n) for n in range(p["cognitive"]["count"])}
+    images = p["imaging"]
+    for place in range(images["count"] - images["pet"]):
+        usual = float(usual_volume(place))
+        special[f"volume_{place:03d}"] = number(0.4 * usual, 1.6 * usual)
+    special |= {f"suvr_{n:03d}": _with_gaps(0.4, 3.5) for n in range(images["pet"])}
+    special["ad"] = FLAG
+    return TableDeclaration(
+        name=NAME,
+        title="Shaped like ADNI: has an invented person Alzheimer's disease?",
+        licence="made by lexfed, nobody in it exists",
+        reason="parameters",
+        file="",
+        rows=rows,
+        target="ad",
+        sites={"column": "site"},
+        sha256={},
+        columns=personal | special,
+        tiers=dict.fromkeys(personal, "personal") | dict.fromkeys(special, "special"),
+        departures={},
+        groups={"sex": "sex", "age": "age_band", "ethnicity": "race"},
+        extra=("diagnosis",),
+    )
+
+
+def _with_gaps(low: float, high: float) -> Mapping[str, Any]:
+    return {"kind": "number", "range": [low, high]}
+
+
+def _test(place: int) -> Mapping[str, Any]:
+    half = parameters()[NAME]["cognitive"]["ordinal"] // 2
+    if place < 2 * half:
+        return _with_gaps(0, ORDINAL_ENDS[place // half])
+    return _with_gaps(-4, 4)
+
+
+def frames(seed: int, rows: int) -> Iterator[pd.DataFrame]:
+    """Yield the people of one site after the other."""
+    for site, size in enumerate(sizes(rows)):
+        frame = pd.DataFrame(one_site(seed, site, size))
+        # In one step: a column at a time would copy 850 of them each time.
+        bands = pd.DataFrame({"age_band": age_band(frame["age"])})
+        yield pd.concat([frame, bands], axis=1)

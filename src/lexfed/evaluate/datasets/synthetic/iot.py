@@ -4,29 +4,45 @@
 Ten million readings do not fit beside a model. A zone is made by itself, in single
 precision, and only a few readings of each sensor are kept with their features: the
 unit of privacy is a sensor, since a meter in a household tells of the household, and
-its contribution has to be capped anyway.
+its contribution has to be capped anyway. The measurement of a sensor may tell of a
+household, so readings are personal in the whole column; the state of the device is not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lexfed.arrays import Bools, Integers, Singles
-from lexfed.evaluate.datasets.synthetic.random_streams import (
+from lexfed.evaluate.datasets.declarations import TableDeclaration
+from lexfed.evaluate.datasets.synthetic.ingredients import (
+    FLAG,
     between,
+    number,
+    one_of,
     parameters,
     shared_stream,
     site_stream,
 )
 
 NAME = "iot_like"
+_DEFAULT = parameters()[NAME]["default"]
+ROWS = int(_DEFAULT["sensors"] * _DEFAULT["readings"])
+_MANY = 1_000_000
+_START = np.datetime64("2024-01-01T00", "h")
+_WINDOW = 6
+NEXT_LEVEL = "next_level"
+"""The level an hour later, without units: the outcome of `iot-next-hour`."""
 TYPES = ("traffic", "air", "noise", "energy", "water")
 STATUS = ("ok", "low battery", "weak signal")
 ANOMALIES = ("shift", "stuck", "ramp", "burst")
 """Kinds of anomaly in series of readings, equally likely."""
+# Micrograms of fine dust, decibels, bar of water pressure.
+_SCALES = {"air": (18.0, 6.0), "noise": (55.0, 6.0), "water": (4.0, 0.4)}
 # Zone centres on a grid of a tenth of a degree around a point in the sea.
 CENTRE = (50.0, -20.0)
 
@@ -166,10 +182,6 @@ def _in_units(
     return value, shown
 
 
-# Micrograms of fine dust, decibels, bar of water pressure.
-_SCALES = {"air": (18.0, 6.0), "noise": (55.0, 6.0), "water": (4.0, 0.4)}
-
-
 def _absent(rng: np.random.Generator, sensors: int, readings: int) -> Bools:
     p = parameters()[NAME]["value"]
     absent = rng.random((sensors, readings), dtype=np.float32) < p["missing"]
@@ -209,9 +221,6 @@ def features(zone: Zone) -> dict[str, NDArray[Any]]:
     }
 
 
-_WINDOW = 6
-
-
 def _window_sum(values: Singles) -> Singles:
     """Return sums over the six steps that end at each reading."""
     total = np.cumsum(values, axis=1, dtype=np.float64)
@@ -233,11 +242,8 @@ def with_anomalies(
 ) -> Bools:
     """Put anomalies into series, in place, and return a mask of them.
 
-    Args:
-        rng: the stream of the zone.
-        levels: one row for each sensor.
-        settings: lengths, sizes, and the mean number of readings between two starts.
-        rate: factor on the frequency of starts.
+    `settings` have lengths, sizes, and the mean number of readings between two starts;
+    `rate` is a factor on the frequency of starts.
     """
     where = np.zeros(levels.shape, dtype=bool)
     gap = settings["mean_gap"] / rate
@@ -266,3 +272,103 @@ def _bent(
     else:
         change = np.linspace(0.0, rng.uniform(*settings["ramp"]), len(piece))
     return np.asarray(piece + change, dtype=np.float32)
+
+
+def sizes(rows: int) -> tuple[int, int]:
+    """Return the number of sensors, and the number of readings of each.
+
+    From a million readings on, sensors have as many as in the full table.
+    """
+    p = parameters()[NAME]
+    readings = p["full" if rows >= _MANY else "default"]["readings"]
+    return max(zones(), rows // readings), readings
+
+
+def facts(rows: int) -> TableDeclaration:
+    """Return the public facts about a table of so many readings."""
+    p = parameters()[NAME]
+    device: dict[str, Mapping[str, Any]] = {
+        "type": one_of(*TYPES),
+        "years": number(0, 15),
+        "battery": number(0, 100),
+        "rssi": number(-120, -30),
+        "temperature": number(-20, 45),
+        "status": one_of(*STATUS),
+        "hour_sine": number(-1, 1),
+        "hour_cosine": number(-1, 1),
+    }
+    low, high = -6.0, 6.0
+    reading: dict[str, Mapping[str, Any]] = {
+        "household": FLAG,
+        "latitude": number(CENTRE[0] - 0.1, CENTRE[0] + 0.4),
+        "longitude": number(CENTRE[1] - 0.1, CENTRE[1] + 0.4),
+        "value": number(-20, 60000, missing=True),
+        "spread": number(0, high),
+    }
+    for name in ("level", "step", "from_mean", "day_change"):
+        reading[name] = number(low, high, missing=True)
+    for name in ("step_size", "from_mean_size", "day_change_size"):
+        reading[name] = number(0, high, missing=True)
+    reading["anomaly"] = FLAG
+    return TableDeclaration(
+        name=NAME,
+        title="Shaped like a city's sensors: is a reading part of an anomaly?",
+        licence="made by lexfed, nothing in it exists",
+        reason="parameters",
+        file="",
+        rows=rows,
+        target="anomaly",
+        sites={"column": "zone"},
+        sha256={},
+        columns=device | reading,
+        tiers=dict.fromkeys(device, "non_personal")
+        | dict.fromkeys(reading, "personal"),
+        departures={},
+        person="sensor",
+        persons=sizes(rows)[0],
+        records_per_person=min(p["used_readings"], sizes(rows)[1]),
+        extra=("timestamp", NEXT_LEVEL),
+    )
+
+
+def frames(seed: int, rows: int) -> Iterator[pd.DataFrame]:
+    """Yield some readings of every sensor, one zone after the other."""
+    sensors, readings = sizes(rows)
+    used = min(parameters()[NAME]["used_readings"], readings)
+    ends = np.linspace(0, sensors, zones() + 1).astype(int)
+    for zone, (first, end) in enumerate(pairwise(ends)):
+        made = one_zone(seed, zone, int(end - first), readings, int(first))
+        # A stream of its own, so that the readings do not depend on how many are used.
+        rng = site_stream(seed, zones() + zone)
+        hours = np.argsort(rng.random((int(end - first), readings)), axis=1)[:, :used]
+        yield _frame(made, np.sort(hours, axis=1))
+
+
+def _frame(zone: Zone, hours: np.ndarray[Any, Any]) -> pd.DataFrame:
+    sensors, used = hours.shape
+    row = np.repeat(np.arange(sensors), used)
+    hour = hours.ravel()
+
+    def picked(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.asarray(values[row, hour])
+
+    columns: dict[str, Any] = {
+        "sensor": [f"S{number:05d}" for number in zone.sensor[row]],
+        "zone": f"zone-{zone.zone + 1:02d}",
+        "timestamp": np.datetime_as_string(_START + hour.astype("timedelta64[h]")),
+        "type": np.array(TYPES, dtype=object)[zone.kind[row]],
+        "household": zone.household[row].astype(int),
+        "latitude": zone.latitude[row],
+        "longitude": zone.longitude[row],
+        "years": zone.years[row],
+        "status": np.array(STATUS, dtype=object)[picked(zone.status)],
+        "anomaly": picked(zone.anomaly).astype(int),
+    }
+    for name in ("value", "battery", "rssi", "temperature"):
+        columns[name] = picked(getattr(zone, name))
+    for name, values in features(zone).items():
+        columns[name] = picked(values)
+    later = np.full_like(zone.level, np.nan)
+    later[:, :-1] = zone.level[:, 1:]
+    columns[NEXT_LEVEL] = picked(later)
+    return pd.DataFrame(columns).round(4)

@@ -5,8 +5,8 @@ Each rule is one that its documentation states, and knows a row by itself; only 
 stays of one patient know each other. So no row's form depends on another person.
 
 Nine hundred diagnoses and seventy specialties of American hospitals would be inputs
-that hardly anybody has, so both come in few groups. Those of diagnoses are from table 2
-of Strack et al. 2014, the paper that published the data.
+that hardly any patient has, so both come in few groups. Those of diagnoses are from
+table 2 of Strack et al. 2014, the paper that published the data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,10 +48,7 @@ _DEPARTMENTS: Sequence[tuple[str, tuple[str, ...]]] = (
 
 
 def clean(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with its codes as documented, and its derived columns.
-
-    `frame` has its rows as text, gaps as missing.
-    """
+    """Return a table of texts with its codes as documented, and derived columns."""
     return _RULES[name](frame)
 
 

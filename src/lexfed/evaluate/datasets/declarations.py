@@ -23,8 +23,12 @@ A range that followed the rows would change with one person and so tell of that 
 No program reads one from them. Seen before they were written were the extremes and
 lists of heart_uci4, german_credit, adult and taiwan_default, the first two rows of the
 other five, and the names of specialties in diabetes130.
-A tier that is not the one of the column's class (`legal_classes.py`) names the class it
-departs from, and the reason:
+
+Two people classified every column. The folder of a data set has a `schema.json` whose
+author put each column in a class of the GDPR; the declaration that comes with lexfed
+puts it in a tier. They were written apart, so a difference is a mistake of one of them,
+or a decision that has to be stated: a tier that is not the one of the column's class
+names the class it departs from, and the reason:
 `{ values = [...], class = "identifier", reason = "..." }`.
 
 Sites of the public tables stand in for hospitals and banks. Where one is made from a
@@ -33,7 +37,7 @@ hospital does; docs/theory/threat-model.md counts presence at a site as known to
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -41,14 +45,31 @@ from importlib.resources import files
 from typing import Any
 
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.datasets.public.legal_classes import WHY
 
 _FOLDER = files("lexfed.evaluate.datasets") / "declared"
 
 
+# In every health set the outcome is itself data under Art. 9; a bank holds an outcome
+# of credit or fraud against somebody. All are protected most.
+TIER_OF_CLASS: Mapping[str, str] = {
+    "identifier": "identifier",
+    "quasi_identifier": "personal",
+    "gdpr_art9_special_category": "special",
+    "gdpr_art10_criminal": "special",
+    "target": "special",
+    "non_sensitive_personal": "personal",
+}
+WHY: Mapping[str, str] = {
+    "identifier": "says who somebody is",
+    "special": "data under GDPR Art. 9 or 10",
+    "personal": "about a person, GDPR Art. 4(1)",
+    "non_personal": "about no person",
+}
+
+
 @dataclass(frozen=True)
 class Departure:
-    """A tier that somebody chose against the class of a column, with the reason."""
+    """A tier that was chosen against the class of a column, with the reason."""
 
     from_class: str
     reason: str
@@ -58,26 +79,13 @@ class Departure:
 class TableDeclaration:
     """The public facts of one data set.
 
-    Attributes:
+    Attributes, beside those of the file:
         name: the name of its folder.
-        title: a description in one line.
-        licence: the terms under which others hand it out.
-        reason: the source of its ranges and lists, in one word.
-        file: the table among its files.
-        rows: number of rows, as published.
-        target: the column to predict.
-        sites: as in `data.sites` of a configuration.
-        sha256: checksum of every file that is read, by its name.
         columns: `data.columns` of a configuration.
         tiers: tier of each column.
         departures: columns whose tier is not that of their class.
-        groups: attribute of fairness -> column.
-        person: the column with the person key; None if rows are persons.
-        persons: number of persons, as published.
-        records_per_person: most rows of one person that are used.
         sites_per_person: most sites at which one person may have rows.
         extra: columns that the file has beside, which no model may read.
-        site_from: the column that decides a row's site, where sites are made from one.
     """
 
     name: str
@@ -125,13 +133,11 @@ class TableDeclaration:
             data["records_per_person"] = self.records_per_person
             data["excess_records"] = "drop"
             data["sites_per_person"] = self.sites_per_person
-        return {"data": data, "law": {"columns": self._tags()}}
-
-    def _tags(self) -> dict[str, dict[str, str]]:
-        return {
+        tags = {
             name: {"tier": tier, "reason": self._why(name, tier)}
             for name, tier in self.tiers.items()
         }
+        return {"data": data, "law": {"columns": tags}}
 
     def _why(self, name: str, tier: str) -> str:
         if name == self.target:
@@ -148,11 +154,7 @@ def public_names() -> tuple[str, ...]:
 
 @cache
 def load_declaration(name: str) -> TableDeclaration:
-    """Return the declaration of a data set.
-
-    Raises:
-        DataError: if there is no such data set.
-    """
+    """Return the declaration of a data set, or refuse a name that has none."""
     if name not in public_names():
         raise unknown_dataset(name, public_names())
     return parse_declaration(
@@ -186,4 +188,42 @@ def parse_declaration(name: str, text: str) -> TableDeclaration:
             columns[column], tiers[column] = declared, tier
     return TableDeclaration(
         name=name, columns=columns, tiers=tiers, departures=departures, **plain
+    )
+
+
+def differences(kept: TableDeclaration, schema: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield every column whose tier does not follow from its class.
+
+    `schema` is the `schema.json` of the data set's folder.
+
+    Guarantees:
+        Each problem names the tier and the class. A column that one of the two knows
+        and the other does not is a problem as well, unless the schema says that it is
+        no input of a model.
+    """
+    classes = {
+        column: name
+        for name, columns in schema["columns"].items()
+        for column in columns
+    }
+    for column, tier in kept.tiers.items():
+        given = classes.get(column)
+        departure = kept.departures.get(column)
+        stated = given if departure is None else departure.from_class
+        fits = departure is not None or TIER_OF_CLASS.get(given or "") == tier
+        if given is None or stated != given or not fits:
+            yield _differ(kept.name, column, tier, given)
+    for column, given in classes.items():
+        if column not in kept.tiers and column not in schema["exclude_from_features"]:
+            yield _differ(kept.name, column, None, given)
+
+
+def _differ(name: str, column: str, tier: str | None, given: str | None) -> Problem:
+    ours = "not declared by lexfed" if tier is None else f"tier `{tier}` in lexfed"
+    theirs = "without a class" if given is None else f"class `{given}`"
+    return Problem(
+        f"{name}/schema.json, column `{column}`",
+        f"{ours}, but {theirs} in the folder",
+        "correct one of the two, or state the departure in the declaration: "
+        '`class = "...", reason = "..."`',
     )

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where processor time goes, by looking at the stack of a thread again and again.
+"""Two probes of a process: its peak memory, and where its processor time goes.
 
-A second thread looks every millisecond what the first one is doing, and how much
-processor time that has had since the last look. The innermost frame that belongs to a
-part decides whose time it is, so time in libraries counts for whoever called them.
+**Peak**, as Linux counts it. `getrusage` would not do: a process begins with the peak
+of the one that started it.
+
+**Processor time.** A second thread looks every millisecond what the first one is doing,
+and how much processor time that has had since the last look. The innermost frame that
+belongs to a part decides whose time it is, so time in libraries counts for its caller.
 Waiting, for a disk or for other processes, takes no processor time and counts for
-nobody. Unlike a tracing profiler this hardly slows down what it watches.
+no part. Unlike a tracing profiler this hardly slows down what it watches.
 """
 
+import re
 import sys
 import threading
 import time
@@ -17,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 import lexfed
+from lexfed.errors import ConfigError, Problem
 
 _ROOT = str(Path(lexfed.__file__).parent) + "/"
 _EVERY = 0.001
@@ -33,7 +38,7 @@ Prefixes = Mapping[str, Sequence[str]]
 class CpuSampler:
     """A block of code of which the processor time is divided.
 
-    with Sampled({"noise": ("privacy/noise/gaussian.py",)}, rest=("other",)) as watched:
+    with CpuSampler({"noise": ("privacy/noise/",)}, rest=("other",)) as watched:
         ...
     watched.seconds("noise")
 
@@ -42,12 +47,9 @@ class CpuSampler:
     """
 
     def __init__(self, *divisions: Prefixes, rest: Sequence[str]) -> None:
-        """Say what to tell apart.
+        """Divide the whole time by each division; the innermost frame in a part counts.
 
-        Args:
-            divisions: each divides the whole time; the innermost frame that is in one
-                of its parts counts.
-            rest: for each division, whose time it is when no frame is in a part.
+        `rest` names, for each division, the part of the time with no frame in a part.
         """
         self._divisions = tuple(zip(divisions, rest, strict=True))
         self._seen: defaultdict[str, float] = defaultdict(float)
@@ -105,3 +107,31 @@ def _first(places: Sequence[str], parts: Prefixes) -> str:
             if place.startswith(tuple(beginnings)):
                 return name
     return ""
+
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+_PEAK_ONLY = "5"
+
+
+def begin_peak() -> int:
+    """Let the peak begin anew, and return the bytes that the process has now."""
+    _CLEAR.write_text(_PEAK_ONLY)
+    return peak()
+
+
+def peak() -> int:
+    """Return the most bytes that the process has had since its peak began."""
+    [kilobytes] = re.findall(r"^VmHWM:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
+    return int(kilobytes) * 1024
+
+
+def require_linux(status: Path = _STATUS) -> None:
+    """Refuse where a process cannot read about itself.
+
+    Raises:
+        ConfigError: if the file is not there.
+    """
+    if not status.is_file():
+        what = f"overhead is measured on Linux only: there is no `{status}`"
+        raise ConfigError([Problem("", what, "leave the table out, or use Linux")])

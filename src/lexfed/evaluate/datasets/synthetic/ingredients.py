@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the synthetic tables, and a stream of random numbers for each site.
+"""Ingredients of the synthetic tables: parameters, streams for sites, declarations.
 
 The first child of a seed fixes the parameters that all sites share (loadings, allele
 frequencies, effects); every site then has a child of its own. So one site can be made
@@ -7,6 +7,7 @@ alone, and is the same as when all are made.
 """
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +17,17 @@ import numpy as np
 from lexfed.arrays import Floats
 
 _FILE = files("lexfed.evaluate.datasets.synthetic") / "parameters.toml"
+FLAG: Mapping[str, Any] = {"kind": "flag", "missing": False}
+
+
+def number(low: float, high: float, missing: bool = False) -> Mapping[str, Any]:
+    """Return the declaration of a number; gaps are usual if it may be missing."""
+    return {"kind": "number", "range": [low, high], "missing": missing}
+
+
+def one_of(*values: str) -> Mapping[str, Any]:
+    """Return the declaration of a category that is never missing."""
+    return {"kind": "category", "values": list(values), "missing": False}
 
 
 @cache

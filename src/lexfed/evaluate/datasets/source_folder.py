@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of public tables: found, and the same bytes that were declared.
 
-A table that somebody cleaned, shortened or recoded gives other results under the same
+A cleaned, shortened or recoded copy of a table gives other results under the same
 name. So every file is compared with a checksum before a row is read.
 """
 
@@ -15,8 +15,7 @@ from typing import Any
 import pandas as pd
 
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.datasets.public.declarations import TableDeclaration
-from lexfed.evaluate.datasets.public.legal_classes import differences
+from lexfed.evaluate.datasets.declarations import TableDeclaration, differences
 
 VARIABLE = "LEXFED_DATA"
 # Written by `fetch` beside a table: its origin, and its checksum.
@@ -30,20 +29,16 @@ def data_folder() -> Path:
         DataError: if `LEXFED_DATA` is not set or names no folder.
     """
     named = os.environ.get(VARIABLE)
+    if named and Path(named).is_dir():
+        return Path(named)
+    where, what = f"{VARIABLE}={named}", "there is no such folder"
     if not named:
-        what = "not set, and public tables are not part of lexfed"
-        raise _refuse(VARIABLE, what)
-    if not Path(named).is_dir():
-        raise _refuse(f"{VARIABLE}={named}", "there is no such folder")
-    return Path(named)
-
-
-def _refuse(where: str, what: str) -> DataError:
+        where, what = VARIABLE, "not set, and public tables are not part of lexfed"
     hint = (
         "set it to a folder with one subfolder for each data set, or get one with "
         "`lexfed evaluate fetch NAME`"
     )
-    return DataError([Problem(where, what, hint)])
+    raise DataError([Problem(where, what, hint)])
 
 
 def read_source(kept: TableDeclaration) -> pd.DataFrame:
@@ -73,10 +68,7 @@ def read_source(kept: TableDeclaration) -> pd.DataFrame:
 
 
 def checksums(kept: TableDeclaration) -> Mapping[str, str]:
-    """Return the checksum that each file must have.
-
-    They are those that lexfed keeps, or those that were written when it was fetched.
-    """
+    """Return the checksum of each file: lexfed's, or the one written by `fetch`."""
     record = data_folder() / kept.name / FETCHED
     if not record.is_file():
         return kept.sha256
@@ -96,10 +88,10 @@ def _checked(
     if not path.is_file():
         hint = f"get it with `lexfed evaluate fetch {name}`"
         return Problem(str(path), "there is no such file", hint)
-    found = sha256_of(path)
-    if found == sums[file]:
+    actual = sha256_of(path)
+    if actual == sums[file]:
         return None
-    what = f"its SHA-256 begins with {found[:12]}, expected {sums[file][:12]}"
+    what = f"its SHA-256 begins with {actual[:12]}, expected {sums[file][:12]}"
     hint = (
         "the file was changed or is another version; results on it could not be "
         f"compared, so fetch it again with `lexfed evaluate fetch {name}`"

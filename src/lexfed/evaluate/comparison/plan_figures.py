@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much noise the weights of a column carry when all rounds of a plan are over."""
+"""Figures of a plan: epsilon after every round, and the noise on every column."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean
 
 from lexfed.federation.programme.sequence import Programme
@@ -12,6 +12,30 @@ from lexfed.tiers import Tier
 
 LEARNS = frozenset({"residuals", "gradient", "update"})
 """Kinds of rounds whose sums move weights."""
+RECORD = "record"
+
+
+def spent_by_round(priced: PricedRun) -> dict[str, list[float]]:
+    """Return epsilon of the record and of every tier after each round of the plan.
+
+    Guarantees:
+        No path falls, and none ends above its budget.
+    """
+    ledger = priced.ledger()
+    paths: dict[str, list[float]] = {RECORD: []}
+    if ledger is None:
+        return paths
+    for stage in priced.programme.stages:
+        for release in stage.releases:
+            if release is None:
+                continue
+            ledger.charge(release)
+            spent = ledger.spent()
+            before = len(paths[RECORD])
+            paths[RECORD].append(spent.record)
+            for tier, epsilon in spent.tiers.items():
+                paths.setdefault(tier.label, [0.0] * before).append(epsilon)
+    return paths
 
 
 def noise_by_column(priced: PricedRun) -> dict[str, float]:
@@ -25,20 +49,17 @@ def noise_by_column(priced: PricedRun) -> dict[str, float]:
     for stage in programme.stages:
         if stage.kind not in LEARNS:
             continue
-        read = programme.shapes[stage.tower].slots
+        # Slots of a column are alike: the first that a tower reads stands for all.
+        slots = priced.population.encoding.slots
+        read = reversed(programme.shapes[stage.tower].slots)
+        first = {slots[place].column: place for place in read}
         for release in stage.releases:
             if release is None:
                 continue
-            for column, place in _first_slots(priced, read).items():
+            for column, place in first.items():
                 ratio = _ratio(programme, release, place)
                 exact[column] = exact.get(column, 0.0) + ratio**-2
     return {column: 1.0 / math.sqrt(value) for column, value in exact.items()}
-
-
-def _first_slots(priced: PricedRun, read: Sequence[int]) -> dict[str, int]:
-    """Return one slot for each column that a tower reads: all of them are alike."""
-    slots = priced.population.encoding.slots
-    return {slots[place].column: place for place in reversed(read)}
 
 
 def _ratio(programme: Programme, release: Release, place: int) -> float:
