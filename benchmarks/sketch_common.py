@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
+from lexfed.budget.sites import overlap_factors, site_weights
 from lexfed.config import Config
 from lexfed.federation.planning.training_programme import plan_training
 from lexfed.privacy.accountants.composition import epsilon

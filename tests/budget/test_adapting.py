@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation import clip_quantile
-from lexfed.budget.adaptation.release_signals import Signal
-from lexfed.budget.adaptation.tower_steering import (
+from lexfed.budget import tower_steering
+from lexfed.budget.noise_feedback import Signal
+from lexfed.budget.tower_steering import (
     LEVELS,
     Adaptation,
     ClipRule,
@@ -67,7 +67,7 @@ def test_steering_stays_in_its_bounds(
         seen = ObservedRelease(Signal(vector, 0.5), state.radius, 8.0, bit)
         after = adapting.after(state, seen, tier)
         assert low <= after.noise <= high
-        assert clip_quantile.SMALLEST / 2 <= after.radius <= clip_quantile.LARGEST * 2
+        assert tower_steering.SMALLEST / 2 <= after.radius <= tower_steering.LARGEST * 2
         assert 0.1 < after.rate < 10.0
         assert 0.0 <= after.score <= 1.0
         honest = math.hypot(*vector) <= 8.0

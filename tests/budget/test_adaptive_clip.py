@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation import clip_quantile
-from lexfed.budget.adaptation.clip_quantile import (
+from lexfed.budget import tower_steering
+from lexfed.budget.tower_steering import (
     BIT_SHARE,
     bit_weight,
     has_clip_bits,
@@ -46,7 +46,7 @@ def test_the_radius_stays_in_its_bounds(
     radius = 1.0
     for bit in bits:
         after = next_radius(radius, bit, quantile, rate)
-        assert clip_quantile.SMALLEST <= after <= clip_quantile.LARGEST
+        assert tower_steering.SMALLEST <= after <= tower_steering.LARGEST
         assert abs(math.log(after / radius)) <= rate * (1 + 1e-9)
         if math.isnan(bit):
             assert after == radius

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 
-from lexfed.budget.sites import shared_total
-from lexfed.budget.sites.shared_total import best_budgets, project
+from lexfed.budget import sites
+from lexfed.budget.sites import best_budgets, project
 from lexfed.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -143,7 +143,7 @@ def test_enough_for_all_gives_everyone_the_most() -> None:
 
 
 def test_an_ascent_cut_short_is_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_total, "_MOST_STEPS", 3)
+    monkeypatch.setattr(sites, "_MOST_STEPS", 3)
     found = best_budgets([1.0, 3.0], [0.1, 0.2], [5.0, 4.0], 2.0)
     assert math.fsum(found) <= 2.0
     assert 0.1 <= found[0] <= 5.0

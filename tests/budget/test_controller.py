@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation.feedback import (
+from lexfed.budget.noise_feedback import (
     CLIP,
     LEARNING_RATE,
     SLOWEST,
     Feedback,
     Knob,
     KnobLimits,
+    Signal,
     noise_limits,
     turned_knob,
 )
-from lexfed.budget.adaptation.release_signals import Signal
 
 LIMITS = KnobLimits(0.5, 2.0, change=0.1, band=0.2)
 NOISE = noise_limits(0.7, 1.0)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation import convergence
-from lexfed.budget.adaptation.release_signals import Signal, cosine, distance
+from lexfed.budget import noise_feedback
+from lexfed.budget.noise_feedback import Signal, cosine, distance
 from lexfed.tiers import Tier
 
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
@@ -18,39 +18,45 @@ ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
 def test_the_score_is_the_published_one() -> None:
     distances = [0.5, 0.25, 0.125, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     expected = math.exp(-0.1 * sum(distances))
-    assert convergence.score(distances, 10, 0.1) == pytest.approx(expected, rel=1e-15)
+    assert noise_feedback.convergence_score(distances, 10, 0.1) == pytest.approx(
+        expected, rel=1e-15
+    )
     # Only the window counts, and its latest part.
-    assert convergence.score([9.0, *distances], 10, 0.1) == pytest.approx(expected)
+    assert noise_feedback.convergence_score(
+        [9.0, *distances], 10, 0.1
+    ) == pytest.approx(expected)
 
 
 def test_a_short_window_goes_on_as_it_began() -> None:
-    assert convergence.score([], 10, 0.1) == 0.0
-    assert convergence.score([0.2], 10, 0.1) == pytest.approx(math.exp(-0.2))
-    assert convergence.score([0.0], 10, 0.1) == 1.0
+    assert noise_feedback.convergence_score([], 10, 0.1) == 0.0
+    assert noise_feedback.convergence_score([0.2], 10, 0.1) == pytest.approx(
+        math.exp(-0.2)
+    )
+    assert noise_feedback.convergence_score([0.0], 10, 0.1) == 1.0
 
 
 def test_the_factors_are_the_published_ones() -> None:
-    assert convergence.convergence_factor(0.5, 0.3) == pytest.approx(0.85)
+    assert noise_feedback.convergence_factor(0.5, 0.3) == pytest.approx(0.85)
     # base * (2.0 * weight + 0.5 * (1 - convergence)), convergence at most 0.8
-    assert convergence.linear_factor(0.5, 0.25) == pytest.approx(0.75)
-    assert convergence.linear_factor(1.0, 1.0) == pytest.approx(2.1)
-    assert convergence.linear_bounds(0.5) == pytest.approx((1.1, 1.5))
-    assert set(convergence.TIER_WEIGHT) == set(Tier) - {Tier.IDENTIFIER}
+    assert noise_feedback.linear_factor(0.5, 0.25) == pytest.approx(0.75)
+    assert noise_feedback.linear_factor(1.0, 1.0) == pytest.approx(2.1)
+    assert noise_feedback.linear_bounds(0.5) == pytest.approx((1.1, 1.5))
+    assert set(noise_feedback.TIER_WEIGHT) == set(Tier) - {Tier.IDENTIFIER}
 
 
 @given(score=ANYTHING, beta=st.floats(0.0, 0.9), weight=st.floats(0.25, 1.0))
 def test_factors_stay_in_their_bounds(score: float, beta: float, weight: float) -> None:
-    low, high = convergence.convergence_bounds(beta)
-    assert low <= convergence.convergence_factor(score, beta) <= high
-    low, high = convergence.linear_bounds(weight)
-    assert low <= convergence.linear_factor(score, weight) <= high
+    low, high = noise_feedback.convergence_bounds(beta)
+    assert low <= noise_feedback.convergence_factor(score, beta) <= high
+    low, high = noise_feedback.linear_bounds(weight)
+    assert low <= noise_feedback.linear_factor(score, weight) <= high
 
 
 def test_bounds_leave_noise() -> None:
     with pytest.raises(ValueError, match="beta"):
-        convergence.convergence_bounds(0.95)
+        noise_feedback.convergence_bounds(0.95)
     with pytest.raises(ValueError, match="weight"):
-        convergence.linear_bounds(0.1)
+        noise_feedback.linear_bounds(0.1)
 
 
 def test_distances_have_the_noise_taken_off() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget import column_groups, column_importance
+from lexfed.budget import column_importance
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
@@ -123,16 +123,16 @@ def test_a_public_table_tells_useful_columns() -> None:
 
 def test_columns_that_correlate_are_grouped() -> None:
     inputs, _ = public_table()
-    pairs = column_groups.correlated_pairs(ENCODING, inputs, 0.9)
-    groups = column_groups.joined_groups(NAMES, pairs)
+    pairs = column_importance.correlated_pairs(ENCODING, inputs, 0.9)
+    groups = column_importance.joined_groups(NAMES, pairs)
     assert groups == (
         frozenset({"sbp", "dbp"}),
         frozenset({"ward"}),
         frozenset({"noise"}),
     )
-    assert column_groups.correlated_pairs(ENCODING, inputs, 0.999999) == []
+    assert column_importance.correlated_pairs(ENCODING, inputs, 0.999999) == []
     inputs[:, 5] = inputs[:, 0]
-    assert ("sbp", "noise") in column_groups.correlated_pairs(ENCODING, inputs, 1.0)
+    assert ("sbp", "noise") in column_importance.correlated_pairs(ENCODING, inputs, 1.0)
 
 
 @settings(max_examples=100, deadline=None)
@@ -140,24 +140,24 @@ def test_columns_that_correlate_are_grouped() -> None:
 def test_groups_are_the_connected_columns(links: list[tuple[int, int]]) -> None:
     names = [f"c{i}" for i in range(7)]
     pairs = [(names[a], names[b]) for a, b in links]
-    groups = column_groups.joined_groups(names, pairs)
+    groups = column_importance.joined_groups(names, pairs)
     assert sorted(name for group in groups for name in group) == names
     home = {name: group for group in groups for name in group}
     assert all(home[a] == home[b] for a, b in pairs)
     # No fewer groups than the links can explain.
     assert len(groups) >= 7 - len({frozenset(p) for p in pairs if len(set(p)) == 2})
-    assert column_groups.joined_groups(names, reversed(pairs)) == groups
+    assert column_importance.joined_groups(names, reversed(pairs)) == groups
 
 
 def test_a_group_is_as_important_as_its_best_column() -> None:
-    pairs = column_groups.stated_pairs({"vitals": ["sbp", "dbp"]})
-    groups = column_groups.joined_groups(NAMES, pairs)
+    pairs = column_importance.stated_pairs({"vitals": ["sbp", "dbp"]})
+    groups = column_importance.joined_groups(NAMES, pairs)
     found = {"sbp": 0.2, "dbp": 2.0, "ward": 0.5, "noise": 0.01}
-    together = column_groups.group_importances(found, groups)
+    together = column_importance.group_importances(found, groups)
     assert together == {"sbp": 2.0, "dbp": 2.0, "ward": 0.5, "noise": 0.01}
-    assert column_groups.omitted_columns(together, 0.05) == ("noise",)
-    assert column_groups.omitted_columns(together, 0.3) == ("ward", "noise")
-    assert column_groups.omitted_columns(together, 0.0) == ()
+    assert column_importance.omitted_columns(together, 0.05) == ("noise",)
+    assert column_importance.omitted_columns(together, 0.3) == ("ward", "noise")
+    assert column_importance.omitted_columns(together, 0.0) == ()
 
 
 # What is left to spend

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.sites.overlap_weights import (
-    LEAST,
-    MEMORY,
+from lexfed.budget.sites import (
+    _MEMORY,
+    LEAST_OVERLAP_WEIGHT,
     overlap_factors,
     site_weights,
 )
@@ -39,18 +39,18 @@ def test_whatever_is_released_weights_stay_in_their_bounds(
         site_weights(overlap_factors(np.array(second[:size]), factors)),
     ):
         assert weights.max() == 1.0
-        assert (weights >= LEAST).all()
+        assert (weights >= LEAST_OVERLAP_WEIGHT).all()
 
 
 def test_a_faked_sketch_moves_a_site_to_a_half_at_most() -> None:
     honest = site_weights(overlap_factors(np.array([0.0, 0.2, 0.0])))
     faked = site_weights(overlap_factors(np.array([1e9, 0.2, -1e9])))
-    assert faked[0] == LEAST
+    assert faked[0] == LEAST_OVERLAP_WEIGHT
     np.testing.assert_array_equal(faked[1:], honest[1:])
 
 
 def test_a_later_sketch_moves_a_factor_a_part_of_the_way() -> None:
     before = overlap_factors(np.array([0.0, 1.0]))
     after = overlap_factors(np.array([1.0, 1.0]), before)
-    assert after[0] == pytest.approx(MEMORY * 1.0 + (1 - MEMORY) * 0.5)
+    assert after[0] == pytest.approx(_MEMORY * 1.0 + (1 - _MEMORY) * 0.5)
     assert after[1] == 0.5

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.allocation import caps
-from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.noise_plan import (
     Budget,
+    Draft,
+    DraftGroup,
     TowerTiers,
     effective_budget,
     full_batch_releases,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.noise_plan import Budget, TowerTiers
-from lexfed.budget.sites.profiles import (
+from lexfed.budget.sites import (
     LEAST,
     BudgetProfile,
     ParticipationFactors,

@@ -11,8 +11,8 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexfed.budget.noise_plan import calibrated
 from lexfed.budget.noise_schedule import NoiseSchedule, ScheduleName
-from lexfed.budget.schedule_calibration import calibrated
 from lexfed.privacy.accountants.composition import epsilon
 from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Neighbours

@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation.plateau import Plateau
+from lexfed.budget.tower_steering import Plateau
 
 
 def after(sizes: list[float]) -> Plateau:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.config import examine, loads
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()

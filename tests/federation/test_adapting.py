@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.programme.messages import (

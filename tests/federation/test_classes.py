@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.noise_plan import Budget
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.errors import ConfigError
 from lexfed.federation.planning import training_programme
 from lexfed.privacy.claim.lines import scaled_releases

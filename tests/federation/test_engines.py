@@ -10,10 +10,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.noise_schedule import NoiseSchedule
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.federation.engines.clear_sums import Simulation
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Refusal, Reply

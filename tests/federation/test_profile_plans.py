@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.noise_schedule import NoiseSchedule
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
 from lexfed.privacy.scopes import (
     CountedRelease,
     record_epsilon,

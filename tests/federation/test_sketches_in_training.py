@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.sites.overlap_weights import LEAST
+from lexfed.budget.sites import LEAST
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.sketch_learner import column_drifts, leading_columns

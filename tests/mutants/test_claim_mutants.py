@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from lexfed.budget import noise_plan as planning
-from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import Budget, effective_budget
+from lexfed.budget.noise_plan import Budget, Draft, DraftGroup, effective_budget
 from lexfed.errors import ClaimError
 from lexfed.federation.engines.clear_sums import InProcess
 from lexfed.federation.site.data_holder import Site

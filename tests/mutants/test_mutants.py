@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from lexfed.audit.entries import RoundEntry, receipts
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.verify.guarantee import plan_adherence
-from lexfed.budget.adaptation import convergence
-from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget import noise_feedback
+from lexfed.budget.noise_feedback import Signal
 from lexfed.budget.noise_plan import Budget
 from lexfed.config import loads
 from lexfed.data.people import unit_blocks
@@ -632,7 +632,7 @@ def _radius_not_undone(patch: Patch) -> None:
 
 
 def _no_bounds(patch: Patch) -> None:
-    patch.setattr(convergence, "_between", lambda _, value, __: value)
+    patch.setattr(noise_feedback, "_between", lambda _, value, __: value)
 
 
 def _never_freezes(patch: Patch) -> None:

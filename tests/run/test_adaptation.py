@@ -11,7 +11,7 @@ import pytest
 from lexfed.audit.entries import ChangeEntry
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import Status, verify_run
-from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget.noise_feedback import Signal
 from lexfed.config import loads
 from lexfed.run import RunResult, load_population, price, read_result, start, train
 from lexfed.run.results.adaptation_file import plan_lines

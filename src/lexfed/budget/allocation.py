@@ -42,7 +42,7 @@ class TierFacts:
 
     Attributes:
         tier: the tier.
-        slots: number of model inputs its columns are encoded to.
+        slots: number of model inputs that its columns are encoded to.
         importance: public prior of how useful its columns are (mean over columns).
     """
 
@@ -92,7 +92,7 @@ def _squares(weights: Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class CappedShares:
-    """Shares that respect the caps, and which bounds hold with equality."""
+    """Shares mu_k² that respect the caps, and which bounds hold with equality."""
 
     squares: tuple[float, ...]
     tight: tuple[bool, ...]
@@ -111,9 +111,6 @@ def caps(costs: Sequence[float], bounds: Sequence[float]) -> CappedShares:
         costs: positive cost of each tier, least sensitive first.
         bounds: bound on the sum of squares from that tier upwards, least sensitive
             first; the first one is finite.
-
-    Returns:
-        The squares mu_k², and for each tier whether its bound is tight.
 
     Guarantees:
         Every bound is respected.

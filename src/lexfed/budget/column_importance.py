@@ -18,9 +18,20 @@ record) on importances has sqrt(mu² - mu_i²) left of a budget mu, because squa
 over releases [DRS22, Cor. 3.3]; for a tier likewise, with the releases that read it.
 `remaining_budget` solves the same for every accountant, on the safe side, where the
 accountant can price what was spent.
+
+**Groups.** Two readings of blood pressure split their information between them: each
+looks half as useful as the pair is. So columns form groups, stated by people or found
+in a public table, and every column has the importance of its group: the largest of its
+members, and not the mean, because a useless copy added to a group makes it no less
+useful. Groups are found by single linkage: two columns are in one group if a chain of
+columns joins them whose neighbours correlate at least as much as a threshold. Only a
+public table may be asked; correlations of private rows would have to be paid for.
+
+*Group sparsity*: groups whose importance is below a part of the largest are left out.
+Their columns are then not read at all, so they cost nothing and are promised nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +44,7 @@ from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.scopes import (
     CountedRelease,
     down,
-    release_per_person,
+    releases_per_person,
     require_renyi,
     steps_of,
     tier_releases,
@@ -48,16 +59,16 @@ DECAY = 0.5
 """Part of the prior that stays when a released model speaks: one noisy model does not
 decide alone."""
 
+Groups = tuple[frozenset[str], ...]
+
 
 def importance_by_column(
     encoding: Encoding, values: Floats, noise: Floats
 ) -> dict[str, float]:
     """Return the length of each column's entries, less what noise adds to it.
 
-    Args:
-        encoding: slots of every column.
-        values: [slots, outputs].
-        noise: standard deviation of the noise in each entry of a slot, [slots].
+    `values` are [slots, outputs]; `noise` is the standard deviation of the noise in
+    each entry of a slot.
 
     Guarantees:
         Never negative; without noise exactly the norm.
@@ -69,26 +80,26 @@ def importance_by_column(
     }
 
 
-def relative_importance(found: Mapping[str, float]) -> dict[str, float]:
+def relative_importance(values: Mapping[str, float]) -> dict[str, float]:
     """Return importances with mean 1, each at least `LEAST` of the largest.
 
     Columns that nothing is known about are all alike.
     """
-    largest = max(found.values(), default=0.0)
+    largest = max(values.values(), default=0.0)
     if largest == 0.0:
-        return dict.fromkeys(found, 1.0)
-    kept = {name: max(value, LEAST * largest) for name, value in found.items()}
+        return dict.fromkeys(values, 1.0)
+    kept = {name: max(value, LEAST * largest) for name, value in values.items()}
     mean = sum(kept.values()) / len(kept)
     return {name: value / mean for name, value in kept.items()}
 
 
 def decayed_importance(
-    found: Mapping[str, float], prior: Mapping[str, float], decay: float = DECAY
+    values: Mapping[str, float], prior: Mapping[str, float], decay: float = DECAY
 ) -> dict[str, float]:
     """Mix importances with a prior, in which columns not named count 1."""
     return {
         name: decay * prior.get(name, 1.0) + (1.0 - decay) * value
-        for name, value in found.items()
+        for name, value in values.items()
     }
 
 
@@ -96,14 +107,8 @@ def first_step(inputs: Floats, goals: Floats) -> tuple[Floats, Floats]:
     """Return the gradient of a public table at the start of training, and its noise.
 
     Slots and goals are standardised, so an entry is a correlation; in a table of n rows
-    one that is zero in truth varies by 1/sqrt(n).
-
-    Args:
-        inputs: encoded slots, [rows, slots].
-        goals: targets of learning, [rows, outputs].
-
-    Returns:
-        Entries [slots, outputs] and their deviation [slots].
+    one that is zero in truth varies by 1/sqrt(n). Entries are [slots, outputs], their
+    deviation is [slots].
     """
     rows = len(inputs)
     values = _standardised(inputs).T @ _standardised(goals) / rows
@@ -149,12 +154,73 @@ def _left(
     neighbours: Neighbours,
     accountant: Accountant,
 ) -> float:
-    paid = [
-        (release_per_person(one, budget.sites_per_person), count)
-        for one, count in spent
-    ]
+    paid = releases_per_person(spent, budget.sites_per_person)
     if not paid:
         return limit
     target = PrivacyTarget(limit, budget.delta, neighbours, accountant)
     rest = scale_to_budget([Step(1.0)], target, steps_of(paid))
     return down(target.price([Step(rest)]))
+
+
+def joined_groups(columns: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Groups:
+    """Return the groups that pairs of columns make; a column alone is one too.
+
+    Guarantees:
+        Every column is in exactly one group.
+        Groups are in the order of their first column, whatever that of the pairs.
+    """
+    group = {name: frozenset([name]) for name in columns}
+    for one, other in pairs:
+        both = group[one] | group[other]
+        for name in both:
+            group[name] = both
+    return tuple(dict.fromkeys(group[name] for name in columns))
+
+
+def stated_pairs(groups: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return pairs that make groups as people stated them."""
+    return [(names[0], other) for names in groups.values() for other in names[1:]]
+
+
+def correlated_pairs(
+    encoding: Encoding, inputs: Floats, threshold: float
+) -> list[tuple[str, str]]:
+    """Return the pairs of columns of a public table that correlate.
+
+    A column of several slots counts by its strongest one: two categories are alike if
+    one level of either nearly is a level of the other. `inputs` are the encoded slots
+    of the table, [rows, slots]; the threshold is an absolute correlation in (0, 1].
+    """
+    centred = inputs - inputs.mean(axis=0)
+    spread = centred.std(axis=0)
+    unit = np.where(spread > 0, centred / np.where(spread > 0, spread, 1.0), 0.0)
+    strength = np.abs(unit.T @ unit) / max(1, len(inputs))
+    pairs = []
+    for place, one in enumerate(encoding.columns):
+        for other in encoding.columns[place + 1 :]:
+            own, others = encoding.slots_of_column(one), encoding.slots_of_column(other)
+            # A little room: a column correlates with its copy by 1 up to rounding.
+            if strength[np.ix_(own, others)].max() >= threshold * (1.0 - 1e-9):
+                pairs.append((one, other))
+    return pairs
+
+
+def group_importances(alone: Mapping[str, float], groups: Groups) -> dict[str, float]:
+    """Give every column the importance of its group."""
+    largest = {
+        name: max(alone[one] for one in group) for group in groups for name in group
+    }
+    return {name: largest[name] for name in alone}
+
+
+def omitted_columns(
+    shared_importance: Mapping[str, float], sparsity: float
+) -> tuple[str, ...]:
+    """Return the columns whose group's importance is below a part of the largest.
+
+    Guarantees:
+        The most important group always stays.
+        Columns of one group stay or leave together.
+    """
+    bar = sparsity * max(shared_importance.values(), default=0.0)
+    return tuple(name for name, value in shared_importance.items() if value < bar)

@@ -14,19 +14,83 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexfed.budget.allocation import CappedShares
-from lexfed.budget.drafts import Draft
+from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.accountants.calibration import (
     PrivacyTarget,
     mu_from,
     scale_to_budget,
+    scaled_steps,
 )
 from lexfed.privacy.accountants.gdp import Step
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import MOST_SAMPLES, Release, ReleaseGroup
 from lexfed.terms import Accountant, Guarantee, Neighbours
 from lexfed.tiers import Tier
+
+_LEAST_SHARE = 1.5
+"""Growth of lower towers' noise that is allowed to use up a tight cap: shares only
+estimate what sampling saves."""
+
+_SEVERAL_COINS = Problem(
+    "`data.sites_per_person`",
+    "a person at several sites flips a coin at each of them, so sampling proves "
+    "nothing for the person",
+    "set `federation.sampling_rate = 1`",
+)
+
+
+@dataclass(frozen=True)
+class DraftGroup:
+    """A group before its noise is known.
+
+    `weight` is its part in the joint multiplier: the weights of a release are
+    proportional to clip / sigma.
+    """
+
+    name: str
+    clip: float
+    dimension: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release of several rounds before its noise is known.
+
+    Attributes:
+        name: of the sum.
+        tower: index of the tower that pays for it.
+        groups: blocks that leave together.
+        sampling_rate: of its rounds.
+        profile: relative noise of each round; all ones for a constant schedule.
+        reads: the most sensitive tier it depends on; None for the label alone.
+        share: its part of the tower's square.
+        senders: parties that draw noise of their own for one round.
+        rates: factor on the sampling rate of each round; empty: 1 in all.
+    """
+
+    name: str
+    tower: int
+    groups: tuple[DraftGroup, ...]
+    sampling_rate: float
+    profile: tuple[float, ...]
+    reads: Tier | None
+    share: float
+    senders: int = 1
+    rates: tuple[float, ...] = ()
+
+    @property
+    def round_rates(self) -> tuple[float, ...]:
+        """Sampling rate of each round."""
+        factors = self.rates or (1.0,) * len(self.profile)
+        return tuple(self.sampling_rate * factor for factor in factors)
+
+    @property
+    def samples(self) -> int:
+        """Noise values drawn in one round."""
+        return self.senders * sum(group.dimension for group in self.groups)
 
 
 @dataclass(frozen=True)
@@ -38,7 +102,7 @@ class Budget:
         delta: likewise; also the delta of every tier's claim.
         neighbours: relation of the record guarantee.
         caps: attribute epsilon that a tier may reach (always replace-one).
-        sites_per_person: at how many sites one person may have rows.
+        sites_per_person: number of sites at which one person may have rows.
     """
 
     epsilon: float
@@ -69,12 +133,8 @@ def effective_budget(
     The error grows with e^epsilon, and it is paid for at the largest epsilon that the
     budget or a cap lets a line of the claim have; a cap above what replacing a whole
     record costs binds nobody. The label has no budget to keep within: its claim states
-    its error beside delta, and is refused where that is more than delta.
-
-    Args:
-        budget: of the whole run, as it was stated.
-        drafts: everything that will be released.
-        guarantee: under a filter more rounds than planned may be run.
+    its error beside delta, and is refused where that is more than delta. Under a filter
+    more rounds than planned may be run.
 
     Raises:
         ConfigError: if the error takes more than half of delta.
@@ -90,17 +150,14 @@ def effective_budget(
     largest = max(budget.epsilon, capped)
     left = budget.delta - delta_sampler(samples, largest)
     if left < budget.delta / 2.0:
-        raise ConfigError([_too_large(largest)])
+        problem = Problem(
+            "`budget.epsilon`",
+            f"at ε = {largest:.4g} the error of the noise sampler, times e^ε, would "
+            "use up `budget.delta`",
+            "choose smaller budgets and caps; so large ones mean nothing",
+        )
+        raise ConfigError([problem])
     return replace(budget, delta=left)
-
-
-def _too_large(epsilon: float) -> Problem:
-    return Problem(
-        "`budget.epsilon`",
-        f"at ε = {epsilon:.4g} the error of the noise sampler, times e^ε, would use up "
-        "`budget.delta`",
-        "choose smaller budgets and caps; so large ones mean nothing",
-    )
 
 
 def tower_bounds(budget: Budget, tiers: TowerTiers) -> tuple[float, ...]:
@@ -110,14 +167,11 @@ def tower_bounds(budget: Budget, tiers: TowerTiers) -> tuple[float, ...]:
     moves a sum twice as far as a removed one, and a person at m sites m times as far.
     A budget that is spent needs the delta of `effective_budget`.
     """
-    delta, reads = budget.delta, tiers.reads
+    delta = budget.delta
     reach = 2.0 if budget.neighbours == "replace-one" else 1.0
-    bounds = [math.inf] * len(reads)
+    bounds = [math.inf] * len(tiers.reads)
     bounds[0] = _square(budget.epsilon, delta, reach * budget.sites_per_person)
-    for tier, cap in budget.caps.items():
-        if tier not in tiers.present:
-            continue
-        first = next(index for index, read in enumerate(reads) if read >= tier)
+    for first, cap, _ in capped_towers(budget, tiers):
         limit = _square(cap, delta, 2.0 * budget.sites_per_person)
         bounds[first] = min(bounds[first], limit)
     for index in range(1, len(bounds)):
@@ -150,21 +204,14 @@ def _multipliers(draft: Draft, square: float) -> list[float]:
 
 def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]:
     norm = math.hypot(*(group.weight for group in draft.groups))
-    return tuple(
-        Release(
-            name=draft.name,
-            groups=tuple(
-                ReleaseGroup(
-                    group.name, group.clip, group.clip * z * norm / group.weight
-                )
-                for group in draft.groups
-            ),
-            sampling_rate=rate,
-            reads=draft.reads,
-            samples=draft.samples,
+    releases = []
+    for z, rate in zip(multipliers, draft.round_rates, strict=True):
+        groups = tuple(
+            ReleaseGroup(group.name, group.clip, group.clip * z * norm / group.weight)
+            for group in draft.groups
         )
-        for z, rate in zip(multipliers, draft.round_rates, strict=True)
-    )
+        releases.append(Release(draft.name, groups, rate, draft.reads, draft.samples))
+    return tuple(releases)
 
 
 def searched_releases(
@@ -184,7 +231,7 @@ def searched_releases(
 
     Raises:
         ConfigError: if a person may be at several sites: each site flips its own
-            coin, so sampling proves nothing for the person (Theorem C, 7).
+            coin, so sampling proves nothing for the person (Theorem C.4).
     """
     sampled = any(draft.sampling_rate < 1.0 for draft in drafts)
     if sampled and budget.sites_per_person > 1:
@@ -199,12 +246,12 @@ def searched_releases(
                 step.noise_multiplier * scales[draft.tower] / budget.sites_per_person,
                 step.sampling_rate,
             )
-            for draft, own in zip(drafts, steps, strict=True)
+            for draft, rounds in zip(drafts, steps, strict=True)
             if draft.tower in chosen
-            for step in own
+            for step in rounds
         ]
 
-    # What each bound is on: the towers from this one up, a price and its relation.
+    # Each bounds the towers from this one up, by a price under a relation.
     bounds = [
         (0, budget.epsilon, budget.neighbours),
         *capped_towers(budget, tiers),
@@ -239,28 +286,18 @@ def searched_releases(
         if not binds and not shares.tight[tower]:
             continue
         before = scales.copy()
-        for one in range(tower, stop):
-            scales[one] *= needed
+        for above in range(tower, stop):
+            scales[above] *= needed
         if binds or room_below(tower, whole):
             stop = tower
         else:
             scales[:] = before
     return tuple(
-        _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
-        for draft, own in zip(drafts, steps, strict=True)
+        _releases(
+            draft, [step.noise_multiplier * scales[draft.tower] for step in rounds]
+        )
+        for draft, rounds in zip(drafts, steps, strict=True)
     )
-
-
-_LEAST_SHARE = 1.5
-"""Growth of lower towers' noise that is allowed to use up a tight cap: shares only
-estimate what sampling saves."""
-
-_SEVERAL_COINS = Problem(
-    "`data.sites_per_person`",
-    "a person at several sites flips a coin at each of them, so sampling proves "
-    "nothing for the person",
-    "set `federation.sampling_rate = 1`",
-)
 
 
 def capped_towers(
@@ -289,3 +326,34 @@ def _steps(draft: Draft, square: float) -> list[Step]:
         total = math.fsum(q * q for q in rates)
     z = 1.0 / math.sqrt(math.log1p(draft.share * square / total))
     return [Step(z * part, q, 1) for part, q in zip(draft.profile, rates, strict=True)]
+
+
+def calibrated(
+    schedule: NoiseSchedule,
+    rounds: int,
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours = "add-remove",
+    rate: float = 1.0,
+    accountant: Accountant = "pld",
+) -> tuple[Step, ...]:
+    """Return the rounds of a schedule, with as little noise as the budget allows.
+
+    `rate` is the highest sampling rate.
+
+    >>> steps = calibrated(NoiseSchedule("geometric"), 3, epsilon=2.0, delta=1e-6)
+    >>> [round(step.noise_multiplier, 3) for step in steps]
+    [5.901, 4.173, 2.951]
+
+    Guarantees:
+        All steps together cost at most the budget under that accountant; noise less
+        by 1e-9 (full batch) or 3e-4 (sampled) would not.
+        Noise multipliers and rates have the proportions of the schedule.
+    """
+    sampled = rate < 1.0
+    noise = schedule.noise(rounds, sampled)
+    rates = schedule.rates(rounds) if sampled else (1.0,) * rounds
+    steps = [Step(z, rate * part) for z, part in zip(noise, rates, strict=True)]
+    # More than a few levels of noise are rounded down to 64 by the accountant itself.
+    target = PrivacyTarget(epsilon, delta, neighbours, accountant)
+    return scaled_steps(steps, scale_to_budget(steps, target))

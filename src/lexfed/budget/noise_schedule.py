@@ -67,10 +67,8 @@ class NoiseSchedule:
 
         Where units are sampled, saving needs no noise.
         """
-        if self.name == "geometric":
-            return self._geometric(rounds)
-        if self.name == "cosine":
-            return self._cosine(rounds)
+        if self.name in ("geometric", "cosine"):
+            return self._falling(rounds)
         if self.name == "step":
             return tuple(self._dropped(place / rounds) for place in range(rounds))
         if self.name == "time-adaptive" and not sampled:
@@ -85,18 +83,15 @@ class NoiseSchedule:
         saving = min(math.floor(self.save_until * rounds), rounds - 1)
         return (self.save,) * saving + (1.0,) * (rounds - saving)
 
-    def _geometric(self, rounds: int) -> tuple[float, ...]:
+    def _falling(self, rounds: int) -> tuple[float, ...]:
         if rounds == 1:
             return (1.0,)
-        powers = np.linspace(math.log(self.ratio), 0.0, rounds)
-        return tuple(float(value) for value in np.exp(powers))
-
-    def _cosine(self, rounds: int) -> tuple[float, ...]:
-        if rounds == 1:
-            return (1.0,)
-        angles = np.linspace(0.0, math.pi, rounds)
-        above = (self.ratio - 1.0) * (1.0 + np.cos(angles)) / 2.0
-        return tuple(float(value) for value in 1.0 + above)
+        if self.name == "geometric":
+            values = np.exp(np.linspace(math.log(self.ratio), 0.0, rounds))
+        else:
+            angles = np.linspace(0.0, math.pi, rounds)
+            values = 1.0 + (self.ratio - 1.0) * (1.0 + np.cos(angles)) / 2.0
+        return tuple(float(value) for value in values)
 
     def _dropped(self, passed: float) -> float:
         """Return the noise after some part of the rounds: equal factors at drops."""

@@ -13,7 +13,7 @@ that occurs in it: a cap on some of its columns is a cap on the tower that reads
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lexfed.budget.adaptation.convergence import LEAST_WEIGHT
+from lexfed.budget.noise_feedback import LEAST_WEIGHT
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -24,10 +24,10 @@ class Level:
 
     Attributes:
         name: of the level.
-        tier: whose columns may be at it.
+        tier: the tier whose columns may be at it.
         weight: noise relative to other levels; the more, the less budget.
         epsilon: most attribute epsilon; None: only the record's budget binds.
-        range: of a run's own cap; None with an epsilon: the cap is fixed.
+        range: range of a run's own cap; None with an epsilon: the cap is fixed.
         delta: largest delta of a claim about such a column; None: any.
     """
 
@@ -54,13 +54,13 @@ class BudgetPolicy:
 
     def of_tier(self, tier: Tier) -> tuple[Level, ...]:
         """Return the levels of a tier, the strictest first."""
-        found = [level for level in self.levels if level.tier is tier]
-        return tuple(sorted(found, key=lambda level: level.strictness))
+        levels = [level for level in self.levels if level.tier is tier]
+        return tuple(sorted(levels, key=lambda level: level.strictness))
 
 
 @dataclass(frozen=True)
 class PolicyTerms:
-    """The terms of a policy for one run: its caps, and weights of tiers.
+    """The terms of a policy for one run.
 
     Attributes:
         caps: attribute epsilon that each tier must not exceed.
@@ -87,7 +87,7 @@ class RunColumns:
     """The columns of a run, as a policy sees them.
 
     Attributes:
-        inputs: that the model reads, by tier.
+        inputs: columns that the model reads, by tier.
         target: tier of the label; the largest delta counts for it too, its epsilon is
             that of the record.
         assigned: levels that people gave to single columns.
@@ -124,18 +124,18 @@ def policy_terms(
             used.append(usual)
         used += present
         strictest[tier] = min(present or [usual], key=lambda level: level.strictness)
-    found = dict(caps)
+    terms = dict(caps)
     for tier, level in strictest.items():
         if not columns.get(tier):
             continue
         problems += _outside(policy, level, caps.get(tier))
         if level.epsilon is not None:
-            found.setdefault(tier, level.epsilon)
+            terms.setdefault(tier, level.epsilon)
     problems += _too_large(policy, delta, used)
     if problems:
         raise ConfigError(problems)
     return PolicyTerms(
-        {tier: found[tier] for tier in sorted(found)},
+        {tier: terms[tier] for tier in sorted(terms)},
         {tier: level.weight for tier, level in strictest.items()},
     )
 
@@ -146,8 +146,8 @@ def _misplaced(policy: BudgetPolicy, run: RunColumns) -> Iterator[Problem]:
     for name, level in run.assigned.items():
         tier = tiers.get(name)
         if tier is None:
-            what = f"no model input is called `{name}`"
-            yield Problem("`budget.levels`", what, "remove it")
+            problem = f"no model input is called `{name}`"
+            yield Problem("`budget.levels`", problem, "remove it")
             continue
         known = [other.name for other in policy.of_tier(tier)]
         if level not in known:

@@ -41,7 +41,7 @@ from lexfed.data.conditions import RowCondition, check_condition
 from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
-from lexfed.privacy.scopes import CountedRelease, release_per_person, steps_of
+from lexfed.privacy.scopes import CountedRelease, releases_per_person, steps_of
 from lexfed.tiers import Tier
 
 _DIGITS = 10**6
@@ -54,7 +54,7 @@ class RecordClass:
 
     Attributes:
         name: of the class.
-        condition: on rows, which makes a unit a member.
+        condition: rule on rows that makes a unit a member.
         epsilon: of the whole run for a member, in the record's relation.
         reads: the most sensitive tier among the rule's columns; None for the label.
     """
@@ -90,11 +90,11 @@ def class_tiers(classes: Sequence[RecordClass]) -> tuple[Tier, ...]:
 def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | None:
     """Return the most sensitive tier that a release reads where there are classes.
 
-    Who is a member moves every release, so every release reads what the rules read.
+    Membership moves every release, so every release reads what the rules read.
     None stands for the label alone.
     """
-    own = () if reads is None else (reads,)
-    return max((*own, *class_tiers(classes)), default=None)
+    tiers = class_tiers(classes)
+    return max(tiers if reads is None else (reads, *tiers), default=None)
 
 
 def class_scale(
@@ -109,9 +109,7 @@ def class_scale(
         1 if they cost no more as they are.
         A scale larger by 2e-6 (exact Gaussian) or 3e-4 (otherwise) costs more.
     """
-    paid = [
-        (release_per_person(release, sites_per_person), n) for release, n in releases
-    ]
+    paid = releases_per_person(releases, sites_per_person)
     # Noise times f at the same clip is the clip divided by f at the same noise.
     louder = scale_to_budget(steps_of(paid), target)
     if louder <= 1.0:

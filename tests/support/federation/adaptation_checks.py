@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from lexfed.budget.adaptation import convergence
-from lexfed.budget.adaptation.release_signals import Signal
-from lexfed.budget.adaptation.tower_steering import Adaptation, ObservedRelease
+from lexfed.budget import noise_feedback
+from lexfed.budget.noise_feedback import Signal
+from lexfed.budget.tower_steering import Adaptation, ObservedRelease
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.programme.messages import Refusal, Reply, answer_from_bytes
 from lexfed.federation.site.data_holder import Site
@@ -88,8 +88,8 @@ def steps_are_in_the_unit_of_the_model() -> None:
 def factors_are_bounded() -> None:
     """Whatever the score is, there is no less noise than was planned."""
     for score in (0.0, 1.0, 5.0, -5.0, math.nan, math.inf):
-        assert 0.7 <= convergence.convergence_factor(score, 0.3) <= 1.0
-        assert 0.6 <= convergence.linear_factor(score, 0.25) <= 1.0
+        assert 0.7 <= noise_feedback.convergence_factor(score, 0.3) <= 1.0
+        assert 0.6 <= noise_feedback.linear_factor(score, 0.25) <= 1.0
 
 
 def broken_releases_freeze() -> None:

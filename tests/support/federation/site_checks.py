@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget import sites as site_budgets
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.sites import shared_total
-from lexfed.budget.sites.profiles import BudgetProfile, ParticipationFactors
+from lexfed.budget.sites import BudgetProfile, ParticipationFactors
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.errors import Refused
 from lexfed.federation.planning import site_shares
 from lexfed.federation.programme import sequence
@@ -159,7 +159,7 @@ def a_strict_site_refuses_the_others_plan() -> None:
 
 def a_total_is_never_exceeded() -> None:
     """Sites together get at most what they agreed on."""
-    found = shared_total.best_budgets([1.0, 2.0, 5.0], [0.1] * 3, [4.0] * 3, 3.0)
+    found = site_budgets.best_budgets([1.0, 2.0, 5.0], [0.1] * 3, [4.0] * 3, 3.0)
     assert math.fsum(found) <= 3.0
 
 
@@ -277,5 +277,5 @@ def one_budget_for_all_sites(patch: Patch) -> None:
 def projection_on_the_box_only(patch: Patch) -> None:
     """The total is forgotten."""
     patch.setattr(
-        shared_total, "project", lambda point, low, high, _: np.clip(point, low, high)
+        site_budgets, "project", lambda point, low, high, _: np.clip(point, low, high)
     )

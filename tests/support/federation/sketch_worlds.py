@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from lexfed.budget import allocation
-from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_plan import Budget, Draft, DraftGroup
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.data.people.unit_blocks import UnitBlock, person_keys
 from lexfed.federation.planning.choices import Choices

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.data_holder import Site

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
 from lexfed.data.encoding import Encoding, build_encoding
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.schema import Column, Schema

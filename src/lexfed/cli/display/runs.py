@@ -10,7 +10,7 @@ from pathlib import Path
 from lexfed.audit.storage.write_protocol import MAX_NOTE
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.budget.record_classes import class_tiers
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
 from lexfed.config import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.budget.adaptation.tower_steering import (
+from lexfed.budget.tower_steering import (
     Adaptation,
     ClipRule,
     NoiseRule,

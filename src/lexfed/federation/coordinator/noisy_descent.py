@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats, Integers
-from lexfed.budget.adaptation.clip_quantile import has_clip_bits
-from lexfed.budget.adaptation.release_signals import Signal
-from lexfed.budget.adaptation.tower_steering import ObservedRelease, Steering
+from lexfed.budget.noise_feedback import Signal
+from lexfed.budget.tower_steering import ObservedRelease, Steering, has_clip_bits
 from lexfed.federation.coordinator.progress import Memory
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate

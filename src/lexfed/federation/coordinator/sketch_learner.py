@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
-from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
+from lexfed.budget.sites import overlap_factors, site_weights
 from lexfed.federation.coordinator.progress import (
     Memory,
     Progress,

@@ -4,11 +4,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE, Allocation
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.record_classes import RecordClass
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.programme.sketch_schedule import SketchSchedule

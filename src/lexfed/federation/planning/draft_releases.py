@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.budget import allocation
-from lexfed.budget.adaptation.clip_quantile import BIT_CLIP, bit_weight
 from lexfed.budget.allocation import TierFacts
-from lexfed.budget.drafts import Draft, DraftGroup
+from lexfed.budget.noise_plan import Draft, DraftGroup
 from lexfed.budget.record_classes import raised_reads
+from lexfed.budget.tower_steering import BIT_CLIP, bit_weight
 from lexfed.federation.planning.choices import LINEAR, Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import DraftRelease, column_groups
 from lexfed.federation.programme.messages import QueryKind

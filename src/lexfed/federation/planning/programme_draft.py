@@ -4,8 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lexfed.budget.drafts import Draft
-from lexfed.budget.noise_plan import Budget, TowerTiers, effective_budget
+from lexfed.budget.noise_plan import Budget, Draft, TowerTiers, effective_budget
 from lexfed.budget.record_classes import class_tiers
 from lexfed.data.encoding import Encoding
 from lexfed.federation.planning.choices import Choices, PopulationFacts

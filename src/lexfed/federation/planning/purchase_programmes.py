@@ -36,8 +36,7 @@ from functools import partial
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares
-from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import Budget, tower_bounds
+from lexfed.budget.noise_plan import Budget, Draft, DraftGroup, tower_bounds
 from lexfed.data.letter_pairs import LEVELS, PAIRS
 from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices, PopulationFacts

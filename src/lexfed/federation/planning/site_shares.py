@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lexfed.budget.noise_plan import Budget, TowerTiers
-from lexfed.budget.sites.profiles import (
+from lexfed.budget.sites import (
     BudgetProfile,
     ParticipationFactors,
     participation_of,

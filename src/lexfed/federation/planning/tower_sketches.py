@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_plan import Budget, Draft, DraftGroup
 from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.draft_releases import tower_drafts

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from lexfed.arrays import Floats
-from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.tower_steering import Adaptation
 from lexfed.canonical import digest
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
@@ -64,7 +64,7 @@ class Stage:
     """Rounds of one kind for one tower, and how much each site takes part in them.
 
     A site with a stricter budget than the plan's takes part with a smaller weight or
-    rate (`lexfed.budget.sites.profiles`), and may save in the first rounds what it
+    rate (`lexfed.budget.sites`), and may save in the first rounds what it
     spends later. Its charge is computed here, from the same numbers as its sum.
 
     Attributes:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from lexfed.budget.adaptation.clip_quantile import BIT_CLIP, has_clip_bits
+from lexfed.budget.tower_steering import BIT_CLIP, has_clip_bits
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme, Stage
 from lexfed.federation.site.table_counts import batch_sums

@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 
 from lexfed.audit.entries import ChargedEvent, receipts
-from lexfed.budget.sites.overlap_weights import LEAST
+from lexfed.budget.sites import LEAST
 from lexfed.errors import LexfedError, Refused
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.integer_sums import noised_by_site

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.budget import column_groups, column_importance
+from lexfed.budget import column_importance
 from lexfed.config.tables.root import Config
 from lexfed.data.encoding import Encoding, encode, encode_target
 from lexfed.data.reading.checked_tables import read_files
@@ -76,15 +76,17 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
         return Importance(stated)
     if not source.startswith(WEIGHTS):
         found |= stated
-    pairs = column_groups.stated_pairs(budget.groups)
+    pairs = column_importance.stated_pairs(budget.groups)
     if budget.groups_from is not None:
         inputs, _ = _public_rows(
             base / budget.groups_from.removeprefix(PUBLIC), encoding
         )
-        pairs += column_groups.correlated_pairs(encoding, inputs, budget.correlation)
-    groups = column_groups.joined_groups(encoding.columns, pairs)
-    values = column_groups.group_importances(found, groups)
-    unused = column_groups.omitted_columns(values, budget.sparsity)
+        pairs += column_importance.correlated_pairs(
+            encoding, inputs, budget.correlation
+        )
+    groups = column_importance.joined_groups(encoding.columns, pairs)
+    values = column_importance.group_importances(found, groups)
+    unused = column_importance.omitted_columns(values, budget.sparsity)
     return Importance(values, unused, source, paid)
 
 

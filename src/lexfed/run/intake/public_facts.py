@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
 from lexfed.config.tables.root import Config
 from lexfed.federation.planning.choices import PopulationFacts
 from lexfed.models.losses import LossName

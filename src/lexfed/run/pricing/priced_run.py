@@ -9,7 +9,7 @@ from pathlib import Path
 from lexfed.budget.column_importance import remaining_budget
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.record_classes import class_tiers
-from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.budget.sites import BudgetProfile
 from lexfed.config.policy_file import PolicyFile
 from lexfed.config.tables.root import Config
 from lexfed.federation.planning import training_programme

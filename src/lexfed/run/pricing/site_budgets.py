@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.sites.profiles import BudgetProfile, loosest_budget
-from lexfed.budget.sites.shared_total import best_budgets
+from lexfed.budget.sites import BudgetProfile, best_budgets, loosest_budget
 from lexfed.config.tables.budget import ClientsTable
 from lexfed.config.tables.root import Config
 from lexfed.config.text.wording import closest

@@ -8,7 +8,7 @@ round in its events; this file adds the clip, the step and the score behind them
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lexfed.budget.adaptation.tower_steering import Adaptation, Steering
+from lexfed.budget.tower_steering import Adaptation, Steering
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.coordinator.noisy_descent import TowerSteering, last_terms
 from lexfed.federation.programme.sequence import Stage

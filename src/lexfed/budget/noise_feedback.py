@@ -1,7 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A feedback controller for noise, clip and learning rate, driven by releases alone.
+"""Rules that turn released vectors into noise, and clip and step of the next round.
 
-It keeps exponential moving averages of what `signals` tells and turns three knobs:
+Everything is computed from values that were released already, so it costs nothing
+(post-processing). Released vectors carry noise of a known strength, which makes them
+longer than what they stand for. With independent noises of expected squared norm p,
+
+    E|Y|^2          = |g|^2 + p
+    E|Y_t - Y_s|^2  = |g_t - g_s|^2 + p_t + p_s,
+
+so that much is taken off before the root, and nothing is left where noise is all.
+
+**Convergence** has less noise once successive releases agree:
+
+    score = exp(-decay * sum over the window of |g_t - g_(t-1)|)
+    sigma = sigma_tier * (1 - beta * score)                        `convergence`
+    sigma = base * (2.0 * weight + 0.5 * (1 - min(score, 0.8)))    `linear`
+
+Both factors have bounds that are known before the first round. Under an envelope the
+lower one is what is planned and priced; under a filter the planned rounds fit exactly
+at the middle of the two.
+
+**Feedback** keeps exponential moving averages of the signals and turns three knobs:
 
     noise           up where the signal stands out of the noise, down where it drowns
     clip            up where the mean gradient fills the clip, down where it is far off
@@ -15,12 +34,14 @@ randomness, so a run that is continued goes on as if it had never stopped.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lexfed import checks
 from lexfed.arrays import Floats
-from lexfed.budget.adaptation.release_signals import Signal, cosine
+from lexfed.tiers import Tier
 
 MEMORY = 0.8
 """Part of a moving average that the next round keeps."""
@@ -35,6 +56,108 @@ FILLED = 0.3
 """Part of the clip that the mean should fill."""
 
 _FAR = 8.0  # an error that is beyond every band and every change
+
+MOST_CONVERGED = 0.8
+"""The linear form takes no higher score."""
+
+LEAST_WEIGHT = 0.25
+"""The linear form takes weights from this to 1."""
+
+TIER_WEIGHT: Mapping[Tier, float] = {
+    Tier.NON_PERSONAL: 0.25,
+    Tier.PERSONAL: 0.5,
+    Tier.SPECIAL: 1.0,
+}
+"""Weight of a tier in the linear form: the noise of a sensitive tier moves less."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A released mean, with the expected squared norm of the noise in it."""
+
+    vector: Floats
+    power: float
+
+    @property
+    def square(self) -> float:
+        """The squared norm without the noise's part; 0 where noise is all."""
+        return max(0.0, float(self.vector @ self.vector) - self.power)
+
+    def is_sound(self, longest: float) -> bool:
+        """Return True if it is finite and no longer than honest sums can be."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            norm = float(np.linalg.norm(self.vector))
+        return norm <= longest
+
+
+def distance(now: Signal, before: Signal) -> float:
+    """Return the distance of what two releases stand for, the noise taken off."""
+    apart = now.vector - before.vector
+    return math.sqrt(max(0.0, float(apart @ apart) - now.power - before.power))
+
+
+def cosine(now: Signal, before: Signal) -> float:
+    """Return the cosine of two releases as they are; noise draws it to 0."""
+    lengths = float(np.linalg.norm(now.vector) * np.linalg.norm(before.vector))
+    return 0.0 if lengths == 0.0 else float(now.vector @ before.vector) / lengths
+
+
+def convergence_score(distances: Sequence[float], window: int, decay: float) -> float:
+    """Return the convergence of a training, in [0, 1].
+
+    `distances` are those between successive releases, the latest last, the noise taken
+    off; `window` of them count. A window that is not full yet is taken to go on as it
+    began; without any distance nothing is known, which is no convergence.
+    """
+    seen = distances[-window:]
+    if not seen:
+        return 0.0
+    return math.exp(-decay * sum(seen) * window / len(seen))
+
+
+def convergence_factor(score: float, beta: float) -> float:
+    """Return the factor on a tier's noise: from 1 down to 1 - beta.
+
+    Guarantees:
+        The factor lies within `convergence_bounds`, whatever the score.
+    """
+    low, high = convergence_bounds(beta)
+    return _between(low, 1.0 - beta * score, high)
+
+
+def convergence_bounds(beta: float) -> tuple[float, float]:
+    """Return the smallest and the largest factor.
+
+    Raises:
+        ValueError: if beta is not in [0, 0.9]: noise must be left.
+    """
+    checks.in_range(0.0, 0.9, beta=beta)
+    return 1.0 - beta, 1.0
+
+
+def linear_factor(score: float, weight: float) -> float:
+    """Return the factor on the base noise in the linear form.
+
+    Guarantees:
+        The factor lies within `linear_bounds`, whatever the score.
+    """
+    low, high = linear_bounds(weight)
+    return _between(low, 2.0 * weight + 0.5 * (1.0 - min(score, MOST_CONVERGED)), high)
+
+
+def linear_bounds(weight: float) -> tuple[float, float]:
+    """Return the smallest and the largest factor.
+
+    Raises:
+        ValueError: if the weight is not in [0.25, 1].
+    """
+    checks.in_range(LEAST_WEIGHT, 1.0, weight=weight)
+    return 2.0 * weight + 0.5 * (1.0 - MOST_CONVERGED), 2.0 * weight + 0.5
+
+
+def _between(low: float, value: float, high: float) -> float:
+    # What is not a number gets the most noise: comparisons with it are false.
+    return max(low, value) if value <= high else high
 
 
 @dataclass(frozen=True)
@@ -54,10 +177,6 @@ class KnobLimits:
     band: float
 
 
-CLIP = KnobLimits(1 / 16, 16.0, change=0.1, band=math.log(2.0))
-LEARNING_RATE = KnobLimits(1 / 8, 8.0, change=0.1, band=0.1)
-
-
 def noise_limits(low: float, high: float) -> KnobLimits:
     """Return the limits of a noise factor within its bounds."""
     return KnobLimits(low, high, change=0.05, band=0.2)
@@ -75,10 +194,8 @@ class Knob:
 def turned_knob(knob: Knob, error: float, limits: KnobLimits) -> Knob:
     """Return the knob after a round.
 
-    Args:
-        knob: before it.
-        error: logarithm of how far the value is too low; not finite: stay.
-        limits: of this knob.
+    The error is the logarithm of how far the value is too low; if it is not finite, the
+    knob stays.
 
     Guarantees:
         The value stays within its bounds and moves by at most `change` of itself.
@@ -108,7 +225,7 @@ class Feedback:
         size: average of the signal's squared norm.
         power: average of the noise's.
         agreement: average cosine of successive releases.
-        rounds: releases seen.
+        rounds: number of releases seen.
     """
 
     noise: Knob
@@ -122,13 +239,10 @@ class Feedback:
     def after(
         self, now: Signal, before: Signal | None, clip: float, noise: KnobLimits
     ) -> "Feedback":
-        """Return the state after a release.
+        """Return the state after a release, given the one before it; None if first.
 
-        Args:
-            now: the release.
-            before: the one before it; None for the first.
-            clip: norm that a mean at the current clip may have.
-            noise: limits of the noise factor.
+        `clip` is the norm that a mean at the current clip may have; `noise` limits the
+        factor on the noise.
         """
         size = self._average(self.size, now.square)
         power = self._average(self.power, now.power)
@@ -175,3 +289,8 @@ def _log(value: float, target: float) -> float:
     if value <= 0.0 or target <= 0.0:
         return math.copysign(_FAR, value - target)
     return max(-_FAR, min(_FAR, math.log(value) - math.log(target)))
+
+
+CLIP = KnobLimits(1 / 16, 16.0, change=0.1, band=math.log(2.0))
+
+LEARNING_RATE = KnobLimits(1 / 8, 8.0, change=0.1, band=0.1)

@@ -3,13 +3,30 @@
 
 `Adaptation` holds the public constants, fixed before the first round. `Steering` is the
 state of one tower: a function of what that tower released, and of nothing else, so a
-lower tower's rounds cannot depend on a column of a tier above (Theorem C). What it
-chooses stays within bounds that are part of the plan; whether a round may run at all
-is for the envelope or filter to say (`privacy.filters`).
+lower tower's rounds cannot depend on a column of a tier above (Theorem C). There is no
+clock and no randomness in it, so that a continued run goes on as if it had never
+stopped. What it chooses stays within bounds that are part of the plan and of its price;
+whether a round may run at all is for the envelope or filter to say (`privacy.filters`).
 
 A released vector that honest sums cannot give (not finite, or longer than all units at
 their clips and twenty deviations of noise) freezes the tower's adaptation: from then on
 it has the most noise of its range, and the clip and step it had.
+
+**The clip follows a quantile** of the contributions, paid for [ATMR21]. Contributions
+are divided by a public radius c before they are clipped to the charged clip C, so in
+effect they are clipped to c C while releases, noise and grid stay those of the plan.
+Each unit also sends one bit, +1/2 where its contribution was not cut and -1/2 where it
+was. The sum of bits is a group of its own in the same release, with clip 1/2 and noise
+of its own, and is charged together with the rest (joint groups, `privacy.releases`).
+From the released part b of units that were not cut
+
+    c <- c exp(-rate (b - quantile)).
+
+**Stopping early** (`Plateau`). Watched is a moving average of the released vectors'
+size, the noise taken off. When it has not fallen by a hundredth of its largest value
+for `patience` rounds, the tower is done. That is a function of released values, so it
+is free. It saves nothing either: the claim stays the price of the plan, because a run
+that stops on what it saw cannot say beforehand that less would be spent.
 """
 
 import math
@@ -21,11 +38,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
-from lexfed.budget.adaptation import clip_quantile, convergence
-from lexfed.budget.adaptation.feedback import Feedback, Knob, noise_limits
-from lexfed.budget.adaptation.plateau import Plateau
-from lexfed.budget.adaptation.release_signals import Signal, distance
-from lexfed.privacy.releases import MOST_SAMPLES
+from lexfed.budget.noise_feedback import (
+    MEMORY,
+    TIER_WEIGHT,
+    Feedback,
+    Knob,
+    Signal,
+    convergence_bounds,
+    convergence_factor,
+    convergence_score,
+    distance,
+    linear_bounds,
+    linear_factor,
+    noise_limits,
+)
+from lexfed.privacy.releases import CLIP_BIT, MOST_SAMPLES, Release
 from lexfed.terms import Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -34,8 +61,72 @@ LEVELS = 64
 price a few levels quickly, and engines whose sums differ in the last bit agree."""
 
 NoiseRule = Literal["none", "convergence", "linear", "feedback"]
+
 ClipRule = Literal["none", "quantile", "feedback"]
+
 RateRule = Literal["none", "feedback"]
+
+LEAST_GAIN = 0.01
+"""Progress, as a part of the largest average, that counts as some."""
+
+BIT_CLIP = 0.5
+"""Bound on one unit's centred bit."""
+
+BIT_SHARE = 0.05
+"""Part of a round's square that the bits take."""
+
+SMALLEST, LARGEST = 2.0**-10, 2.0**10
+"""Bounds of the radius."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """The course of the size so far.
+
+    Attributes:
+        average: moving average of the size.
+        largest: the largest average.
+        best: the average at the last progress.
+        waited: number of rounds since then.
+        rounds: number of rounds seen.
+    """
+
+    average: float = 0.0
+    largest: float = 0.0
+    best: float = 0.0
+    waited: int = 0
+    rounds: int = 0
+
+    def after(self, size: float) -> "Plateau":
+        """Return the course after a round with that size."""
+        first = self.rounds == 0
+        average = size if first else MEMORY * self.average + (1 - MEMORY) * size
+        largest = max(self.largest, average)
+        progress = first or average < self.best - LEAST_GAIN * largest
+        return Plateau(
+            average,
+            largest,
+            average if progress else self.best,
+            0 if progress else self.waited + 1,
+            self.rounds + 1,
+        )
+
+    def is_over(self, patience: int) -> bool:
+        """Return True if progress has been missing for that many rounds."""
+        return self.waited >= patience
+
+    def to_array(self) -> Floats:
+        """Return it as one vector, for the memory of a run."""
+        return np.array(
+            [self.average, self.largest, self.best, self.waited, self.rounds],
+            dtype=np.float64,
+        )
+
+    @classmethod
+    def from_array(cls, values: Floats) -> "Plateau":
+        """Return the course that was kept."""
+        average, largest, best, waited, rounds = values.tolist()
+        return cls(average, largest, best, int(waited), int(rounds))
 
 
 @dataclass(frozen=True)
@@ -44,10 +135,10 @@ class Adaptation:
 
     Attributes:
         noise: signal that the noise follows.
-        guarantee: inside which fence: the plan round by round, or its sum.
+        guarantee: whether the plan holds round by round, or in its sums.
         beta: largest part of the noise that is taken off.
         decay: of the convergence score.
-        window: releases that the score looks back on.
+        window: number of releases that the score looks back on.
         clip: signal that the clip follows.
         quantile: part of the units that shall not be cut.
         clip_rate: speed of the clip towards the quantile.
@@ -68,9 +159,7 @@ class Adaptation:
     learning_rate: RateRule = "none"
     patience: int | None = None
     rounds_at_most: int | None = None
-    weights: tuple[float, ...] = tuple(
-        convergence.TIER_WEIGHT[tier] for tier in MODEL_TIERS
-    )
+    weights: tuple[float, ...] = tuple(TIER_WEIGHT[tier] for tier in MODEL_TIERS)
 
     @property
     def active(self) -> bool:
@@ -101,8 +190,8 @@ class Adaptation:
         if self.noise == "none":
             return 1.0, 1.0
         if self.noise == "linear":
-            return convergence.linear_bounds(self.weights[tier])
-        return convergence.convergence_bounds(self.beta)
+            return linear_bounds(self.weights[tier])
+        return convergence_bounds(self.beta)
 
     def _reference(self, tier: Tier) -> float:
         """Return the factor that is planned as 1."""
@@ -135,7 +224,7 @@ class Adaptation:
         if state.before is not None:
             distances = (*distances, distance(seen.signal, state.before))
         distances = distances[-self.window :]
-        score = convergence.score(distances, self.window, self.decay)
+        score = convergence_score(distances, self.window, self.decay)
         wanted = self._wanted_radius(state, seen, feedback)
         rate = feedback.rate.value if self.learning_rate == "feedback" else 1.0
         return Steering(
@@ -160,16 +249,16 @@ class Adaptation:
 
     def _factor(self, score: float, feedback: Feedback, tier: Tier) -> float:
         if self.noise == "convergence":
-            return convergence.convergence_factor(score, self.beta)
+            return convergence_factor(score, self.beta)
         if self.noise == "linear":
-            return convergence.linear_factor(score, self.weights[tier])
+            return linear_factor(score, self.weights[tier])
         return feedback.noise.value if self.noise == "feedback" else 1.0
 
     def _wanted_radius(
         self, state: "Steering", seen: "ObservedRelease", feedback: Feedback
     ) -> float:
         if self.clip == "quantile" and seen.bits is not None:
-            return clip_quantile.next_radius(
+            return next_radius(
                 state.wanted_radius, seen.bits, self.quantile, self.clip_rate
             )
         return feedback.clip.value if self.clip == "feedback" else 1.0
@@ -177,11 +266,6 @@ class Adaptation:
     def is_over(self, state: "Steering") -> bool:
         """Return True if a tower is done before its rounds are."""
         return self.patience is not None and state.plateau.is_over(self.patience)
-
-
-def _rung(value: float) -> float:
-    """Return the nearest step of a fine ladder; see `LEVELS`."""
-    return math.exp2(round(math.log2(value) * 256) / 256)
 
 
 @dataclass(frozen=True)
@@ -210,7 +294,7 @@ class Steering:
         radius: divisor of contributions of the next round.
         wanted_radius: the same before it was rounded.
         rate: factor on its learning rate.
-        score: of convergence.
+        score: of
         frozen: True once a release that cannot be honest has ended adaptation.
         distances: between successive releases, the latest last.
         before: the last release.
@@ -264,3 +348,38 @@ class Steering:
             feedback=Feedback.from_array(memory[f"{tower}.steer.feedback"]),
             plateau=Plateau.from_array(memory[f"{tower}.steer.plateau"]),
         )
+
+
+def has_clip_bits(release: Release | None) -> bool:
+    """Return True if a release holds bits beside its own vector."""
+    return release is not None and release.groups[-1].name == CLIP_BIT
+
+
+def bit_weight(weight: float) -> float:
+    """Return the weight of the bits in a release whose other groups weigh `weight`.
+
+    Squares of weights are shares of the round's square.
+    """
+    return weight * math.sqrt(BIT_SHARE / (1.0 - BIT_SHARE))
+
+
+def next_radius(radius: float, bits: float, quantile: float, rate: float) -> float:
+    """Return the radius of the next round.
+
+    `bits` is the released mean of the centred bits, `quantile` the part of the units
+    that shall not be cut, `rate` the speed of the radius.
+
+    Guarantees:
+        The radius stays within its bounds, and by noise alone it moves by no more
+        than the factor exp(rate) in a round.
+        What is not a number moves nothing.
+    """
+    if math.isnan(bits):
+        return radius
+    uncut = min(1.0, max(0.0, bits + 0.5))
+    return min(LARGEST, max(SMALLEST, radius * math.exp(-rate * (uncut - quantile))))
+
+
+def _rung(value: float) -> float:
+    """Return the nearest step of a fine ladder; see `LEVELS`."""
+    return math.exp2(round(math.log2(value) * 256) / 256)
