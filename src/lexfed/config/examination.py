@@ -22,13 +22,9 @@ from lexfed.config.rules import (
     adapt,
     audit,
     budget,
-    classes,
     data,
     importance,
-    law,
-    notes,
-    site_budgets,
-    sketches,
+    stricter_budgets,
     training,
     trust,
 )
@@ -49,20 +45,17 @@ from lexfed.toml_text import parse_toml
 
 RULES = (
     *data.RULES,
-    *law.RULES,
     *budget.RULES,
-    *classes.RULES,
+    *stricter_budgets.CLASS_RULES,
     *importance.RULES,
-    *site_budgets.RULES,
+    *stricter_budgets.SITE_RULES,
     budget.ledgers_are_used,
     *training.RULES,
     *adapt.RULES,
-    *sketches.RULES,
     *trust.RULES,
     *audit.RULES,
-    *notes.RULES,
 )
-
+"""All rules; problems of one line are listed in this order."""
 
 _MOST = 1 << 24
 """Bytes of the largest configuration that is read."""

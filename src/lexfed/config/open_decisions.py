@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations whose ranges and lists of values are not known yet.
+"""Configurations with open decisions: what a profile learns, and what tagging needs.
 
     age = { kind = "number", range = "?" }      any number, until a profile is paid for
     ward = { kind = "category" }                any value
 
-`lexfed profile` learns what is open, so here an open range or list is no problem;
-everything else must be decided as for training. An open range is read as "any number"
-and an open list as a list that nobody knows, so that all other rules apply as they are.
+`lexfed profile` learns what is open, so to `load_open` an open range or list is no
+problem; everything else must be decided as for training. An open range is read as "any
+number" and an open list as a list that nobody knows, so that all other rules apply.
+
+`lexfed init` leaves a "?" wherever a person must decide, and tags are among the first
+things to decide. So `tag_source` asks only that what tagging rests on is right: where
+the data are, whose law applies, and the tagger's settings. The rest is left to
+`lexfed check`.
 """
 
 import re
@@ -33,7 +38,7 @@ from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.toml_text import parse_toml
 
 ANY_NUMBER = (-1e300, 1e300)
-"""Range of a number of which nothing is known; twice as wide is still a number."""
+"""Stands for the range of any number; twice as wide is still a number."""
 ANY_AMOUNT = (0.0, 1e300)
 """Likewise with `scale = "log"`, which is for numbers from 0 upwards."""
 ANY_VALUE = (UNDECIDED, "other")
@@ -42,12 +47,7 @@ ANY_VALUE = (UNDECIDED, "other")
 
 @dataclass(frozen=True)
 class OpenConfig:
-    """A configuration, and the columns whose range or list is not known yet.
-
-    Attributes:
-        config: decided but for these columns.
-        columns: their names, in the order of the file.
-    """
+    """A configuration, and its columns whose range or list is not known yet."""
 
     config: Config
     columns: tuple[str, ...]
@@ -61,11 +61,7 @@ class OpenExamination:
     columns: tuple[str, ...]
 
     def require(self) -> OpenConfig:
-        """Return the configuration.
-
-        Raises:
-            ConfigError: with every problem, if there is any.
-        """
+        """Return the configuration, or raise `ConfigError` with every problem."""
         return OpenConfig(self.found.require(), self.columns)
 
 
@@ -98,34 +94,26 @@ def examine_open(text: str, name: str = "lexfed.toml") -> OpenExamination:
         tables = without_lists(parse_toml(text))
     except (ValueError, RecursionError):
         return OpenExamination(examine(text, name), ())
-    opened = _opened(tables)
-    return OpenExamination(
-        examine_tables(opened.tables, name, key_lines(text)), opened.columns
-    )
-
-
-@dataclass(frozen=True)
-class _OpenedTables:
-    tables: Mapping[str, Any]
-    columns: tuple[str, ...]
-
-
-def _opened(tables: Mapping[str, Any]) -> _OpenedTables:
-    """Return the tables with "any number" or "any value" where a column is open."""
-    data = tables.get("data")
-    columns = data.get("columns") if isinstance(data, Mapping) else None
-    if not isinstance(data, Mapping) or not isinstance(columns, Mapping):
-        return _OpenedTables(tables, ())
-    stood_in = {
-        name: entry
-        for name, column in columns.items()
-        if (entry := _stood_in(column)) is not None
+    open_columns = {
+        column: replaced
+        for column, entry in _columns(tables, "data").items()
+        if (replaced := _with_stand_in(entry)) is not None
     }
-    changed = {**tables, "data": {**data, "columns": {**columns, **stood_in}}}
-    return _OpenedTables(changed, tuple(stood_in))
+    if open_columns:
+        columns = {**tables["data"]["columns"], **open_columns}
+        tables = {**tables, "data": {**tables["data"], "columns": columns}}
+    examined = examine_tables(tables, name, key_lines(text))
+    return OpenExamination(examined, tuple(open_columns))
 
 
-def _stood_in(column: Any) -> dict[str, Any] | None:
+def _columns(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return `[data.columns]` or `[law.columns]`; empty where it is no table."""
+    table = tables.get(name)
+    columns = table.get("columns") if isinstance(table, Mapping) else None
+    return columns if isinstance(columns, Mapping) else {}
+
+
+def _with_stand_in(column: Any) -> dict[str, Any] | None:
     """Return the column with a stand-in for what is open; None if nothing is."""
     if not isinstance(column, Mapping):
         return None
@@ -138,10 +126,10 @@ def _stood_in(column: Any) -> dict[str, Any] | None:
     return None
 
 
-_NEEDED = (
-    "data.source", "data.sites.files", "law.jurisdictions", "law.catalogues",
-    "law.tagger",
-)  # fmt: skip
+_TAGGING_KEYS = re.compile(
+    r"(data\.source|data\.sites\.files|law\.(jurisdictions|catalogues|tagger))(?![\w-])"
+)
+"""The keys that tagging rests on."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +141,9 @@ class TagSource:
         files: of the data.
         jurisdictions: built-in laws to ask.
         catalogues: files of further laws.
-        settings: of the tagger.
         person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
-        undecided: those of them about which nothing is decided yet.
+        undecided: the needed columns about which nothing is decided yet.
     """
 
     text: str
@@ -177,18 +164,12 @@ def tag_source(path: Path) -> TagSource:
             cannot be read; if the source brings tags of its own.
     """
     text = _read(path)
-    plain, config = _best(text, path)
+    plain, config = _repaired(text, path)
     data, base = config.data, path.parent
     if data.built_in:
-        raise ConfigError(
-            [
-                Problem(
-                    str(path),
-                    f"`{data.source}` brings tags of its own",
-                    "overrule them under `[law.columns]`, with a reason",
-                )
-            ]
-        )
+        hint = "overrule them under `[law.columns]`, with a reason"
+        what = f"`{data.source}` brings tags of its own"
+        raise ConfigError([Problem(str(path), what, hint)])
     listed = (data.sites.files if data.sites else None) or (data.source,)
     files = tuple(base / file for file in listed if file is not None)
     if not files:
@@ -209,7 +190,7 @@ def tag_source(path: Path) -> TagSource:
 
 
 def is_open(entry: object) -> bool:
-    """Say whether nobody has decided anything in an entry of `[law.columns]`."""
+    """Return True if nothing is decided in an entry of `[law.columns]`."""
     return isinstance(entry, Mapping) and all(v == UNDECIDED for v in entry.values())
 
 
@@ -218,17 +199,15 @@ def _read(path: Path) -> str:
         # The mark that some editors put in front stays part of the text.
         return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
     except OSError as error:
-        reason = system_reason(error)
+        what = f"cannot be read: {system_reason(error)}"
         hint = "write one with `lexfed init FILE`, where FILE is your table"
-        raise ConfigError(
-            [Problem(str(path), f"cannot be read: {reason}", hint)]
-        ) from error
+        raise ConfigError([Problem(str(path), what, hint)]) from error
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
         raise ConfigError([Problem(str(path), "not UTF-8 text", hint)]) from error
 
 
-def _best(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
+def _repaired(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
     """Return the tables of a text, and as much of them as is a configuration."""
     body = text.removeprefix("\ufeff")
     problems = examine(body, str(path)).problems
@@ -237,7 +216,7 @@ def _best(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
         tables = without_lists(plain)
     except (ValueError, RecursionError) as error:
         raise ConfigError(problems) from error
-    serious = [problem for problem in problems if _matters(problem)]
+    serious = [problem for problem in problems if _hinders_tagging(problem)]
     if serious:
         raise ConfigError(serious)
     undecided = [finding.path for finding in undecided_in(tables)]
@@ -247,15 +226,9 @@ def _best(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
     return plain, config
 
 
-def _matters(problem: ConfigProblem) -> bool:
-    named = any(re.match(rf"{key}(?![\w-])", problem.key) for key in _NEEDED)
+def _hinders_tagging(problem: ConfigProblem) -> bool:
+    named = _TAGGING_KEYS.match(problem.key) is not None
     return named and "not decided yet" not in problem.what
-
-
-def _columns(plain: Mapping[str, Any], table: str) -> Mapping[str, Any]:
-    found = plain.get(table)
-    columns = found.get("columns") if isinstance(found, Mapping) else None
-    return columns if isinstance(columns, Mapping) else {}
 
 
 def _needed(plain: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, ...]:

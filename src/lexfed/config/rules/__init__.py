@@ -2,9 +2,9 @@
 """Rules between keys: what a configuration cannot mean, and what it would ignore.
 
 A rule is a function from a `Config` whose keys are fine one by one to findings. It
-names every key it rests on, so that nobody is told about the consequence of a
-mistake that is already reported. Start with `data`, after which all other modules
-are written; `notes` has what is allowed but worth a word.
+names every key it rests on, so that a reader is not told about the consequence of a
+mistake that is already reported. Start with `data`; remarks on what is allowed are
+findings too (`budget.remark`).
 
 To add a rule, write the function and put it into `RULES` of its module. The order
 of `RULES`, here and in `examination`, is the order of messages on one line.

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie `[adapt]` to the rest: what cannot adapt, and what would do nothing.
-
-Written like `data.py`.
-"""
+"""Rules of `[adapt]` and `[sketches]`: what cannot happen along the way, or in vain."""
 
 from collections.abc import Iterator
 
 from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
-from lexfed.config.tables.root import AdaptTable, Config
-from lexfed.config.text.findings import Finding
+from lexfed.config.rules.data import PERSON
+from lexfed.config.tables.root import AdaptTable, Config, SketchesTable
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
 
 NOISE: KeyPath = ("adapt", "noise")
 GUARANTEE: KeyPath = ("adapt", "guarantee")
-CLIP: KeyPath = ("adapt", "clip")
-ROUNDS: KeyPath = ("adapt", "rounds_at_most")
 ACCOUNTANT: KeyPath = ("privacy", "accountant")
+ROUNDS: KeyPath = ("federation", "rounds")
 STEP: KeyPath = ("federation", "learning_rate")
+SHARE: KeyPath = ("sketches", "share")
 
 
 def something_can_adapt(config: Config) -> Iterator[Finding]:
@@ -43,39 +41,39 @@ def something_can_adapt(config: Config) -> Iterator[Finding]:
 
 _NEEDS = {
     "beta": ("noise", ("convergence", "feedback")),
-    "decay": ("noise", ("convergence", "linear")),
-    "window": ("noise", ("convergence", "linear")),
-    "quantile": ("clip", ("quantile",)),
     "clip_rate": ("clip", ("quantile",)),
+    "decay": ("noise", ("convergence", "linear")),
+    "quantile": ("clip", ("quantile",)),
     "rounds_at_most": ("guarantee", ("filter",)),
+    "window": ("noise", ("convergence", "linear")),
 }
 """Keys that do something only where another key has one of some values."""
 
 
 def settings_do_something(config: Config) -> Iterator[Finding]:
     """A setting of a rule that is not chosen would be ignored."""
-    for key, (other, values) in sorted(_NEEDS.items()):
+    for key, (other, values) in _NEEDS.items():
         value = getattr(config.adapt, other)
         changed = getattr(config.adapt, key) != AdaptTable.model_fields[key].default
         if changed and value not in values:
             wanted = " or ".join(f'`{other} = "{each}"`' for each in values)
-            yield Finding(
+            yield about(
                 ("adapt", key),
-                f"`adapt.{key}` needs {wanted}, got: {shown(value)}",
+                f" needs {wanted}, got: {shown(value)}",
                 f"set `{other}`, or remove `{key}`",
-                (("adapt", other),),
+                ("adapt", other),
             )
 
 
 def filter_has_noise_to_choose(config: Config) -> Iterator[Finding]:
     """With the planned noise in every round a filter admits the plan, no more."""
     if config.adapt.guarantee == "filter" and config.adapt.noise == "none":
-        yield Finding(
+        yield about(
             GUARANTEE,
-            '`adapt.guarantee`: `filter` does nothing with `noise = "none"`',
+            ': `filter` does nothing with `noise = "none"`',
             'choose what the noise follows, for example `noise = "convergence"`, or '
             "remove `guarantee`",
-            (NOISE,),
+            NOISE,
         )
 
 
@@ -85,21 +83,23 @@ def filter_is_proven(config: Config) -> Iterator[Finding]:
     if config.adapt.guarantee == "envelope" or not sampled:
         return
     if config.budget.unit == "client":
-        yield Finding(
+        yield about(
             GUARANTEE,
-            "`adapt.guarantee`: `filter` cannot be kept where clients are sampled: a "
-            "client that is left out cannot know what the others' rounds cost",
+            ": `filter` cannot be kept where clients are sampled: a client that is "
+            "left out cannot know what the others' rounds cost",
             'use `guarantee = "envelope"`, or `sampling_rate = 1`',
-            (UNIT, RATE),
+            UNIT,
+            RATE,
         )
     elif config.privacy.accountant != "rdp":
-        yield Finding(
+        yield about(
             GUARANTEE,
-            "`adapt.guarantee`: `filter` with `sampling_rate` below 1 needs "
-            f'`accountant = "rdp"`, got: {shown(config.privacy.accountant)}',
+            ': `filter` with `sampling_rate` below 1 needs `accountant = "rdp"`, '
+            f"got: {shown(config.privacy.accountant)}",
             'set `accountant = "rdp"` under `[privacy]`, or use '
             '`guarantee = "envelope"`; no filter by `pld` is known to be sound',
-            (RATE, ACCOUNTANT),
+            RATE,
+            ACCOUNTANT,
         )
 
 
@@ -107,12 +107,13 @@ def nobody_is_left_out(config: Config) -> Iterator[Finding]:
     """A client pays for the planned rounds that coins left it out of."""
     sampled = config.federation.sampling_rate < 1.0
     if config.adapt.patience is not None and sampled and config.budget.unit == "client":
-        yield Finding(
+        yield about(
             ("adapt", "patience"),
-            "`adapt.patience`: towers cannot end early where clients are sampled: a "
-            "client that is left out cannot know which rounds were skipped",
+            ": towers cannot end early where clients are sampled: a client that is "
+            "left out cannot know which rounds were skipped",
             "remove `patience`, or set `sampling_rate = 1`",
-            (UNIT, RATE),
+            UNIT,
+            RATE,
         )
 
 
@@ -120,33 +121,85 @@ def rounds_cover_the_plan(config: Config) -> Iterator[Finding]:
     """Fewer rounds than planned would leave a part of the budget unused."""
     most, planned = config.adapt.rounds_at_most, config.federation.rounds
     if most is not None and planned is not None and most < planned:
-        yield Finding(
-            ROUNDS,
-            "`adapt.rounds_at_most`: expected at least `federation.rounds`, "
-            f"{planned}, got: {most}",
-            "raise it, or plan fewer rounds",
-            (("federation", "rounds"),),
-        )
+        what = f": expected at least `federation.rounds`, {planned}, got: {most}"
+        hint = "raise it, or plan fewer rounds"
+        yield about(("adapt", "rounds_at_most"), what, hint, ROUNDS)
 
 
 def quantile_has_one_clip(config: Config) -> Iterator[Finding]:
     """A unit's one bit tells about one clip."""
     if config.adapt.clip == "quantile" and config.privacy.mechanism == "grouped":
-        yield Finding(
-            CLIP,
-            "`adapt.clip`: `quantile` follows one clip per tower, and `grouped` has "
-            "one per tier in a single tower",
+        yield about(
+            ("adapt", "clip"),
+            ": `quantile` follows one clip per tower, and `grouped` has one per tier "
+            "in a single tower",
             'use `mechanism = "cascade"`, or `clip = "feedback"`',
-            (MECHANISM,),
+            MECHANISM,
+        )
+
+
+def sketches_have_a_share(config: Config) -> Iterator[Finding]:
+    """Without a share nothing is sketched."""
+    if config.sketches.share == 0.0 and config.sketches != SketchesTable():
+        what = "`[sketches]` does nothing with `share = 0`"
+        hint = "set `share`, for example to 0.1, or remove the table"
+        yield Finding(("sketches",), what, hint, (SHARE,))
+
+
+def persons_can_be_sketched(config: Config) -> Iterator[Finding]:
+    """Tables count persons, each of them as much as every other."""
+    if config.sketches.share == 0.0:
+        return
+    budget = config.budget
+    obstacles: dict[KeyPath, tuple[bool, str]] = {
+        MECHANISM: (
+            config.privacy.mechanism == "none",
+            '`mechanism = "none"`: nothing is protected, so look at the data',
+        ),
+        UNIT: (
+            budget.unit == "client",
+            '`unit = "client"`: persons are not what is counted there',
+        ),
+        ("budget", "classes"): (
+            bool(budget.classes),
+            "`budget.classes`: their records would count less than one person",
+        ),
+        ("budget", "profiles"): (
+            bool(budget.profiles or budget.clients),
+            "budgets that differ between sites: their persons would count less than "
+            "one",
+        ),
+    }
+    for path, (holds, obstacle) in obstacles.items():
+        if holds:
+            what = f"`[sketches]` does not go with {obstacle}"
+            yield Finding(SHARE, what, "remove one of the two", (path,))
+
+
+def something_is_sketched(config: Config) -> Iterator[Finding]:
+    """Persons are told apart by their key; a built-in source has its own."""
+    if config.sketches.share == 0.0 or config.data.built_in or config.data.person:
+        return
+    if config.sketches.weights == "overlap":
+        yield about(
+            ("sketches", "weights"),
+            ": `overlap` needs `data.person`: without a key nobody can be found at two "
+            "sites",
+            'name the column with the key of a person, or set `weights = "none"`',
+            PERSON,
+        )
+    elif config.sketches.columns == 0:
+        yield Finding(
+            SHARE,
+            "`[sketches]` has nothing to count: no persons without `data.person`, and "
+            "no columns with `columns = 0`",
+            "set `columns`, or name the key of a person",
+            (PERSON, ("sketches", "columns")),
         )
 
 
 RULES = (
-    something_can_adapt,
-    settings_do_something,
-    filter_has_noise_to_choose,
-    filter_is_proven,
-    nobody_is_left_out,
-    rounds_cover_the_plan,
-    quantile_has_one_clip,
-)
+    something_can_adapt, settings_do_something, filter_has_noise_to_choose,
+    filter_is_proven, nobody_is_left_out, rounds_cover_the_plan, quantile_has_one_clip,
+    sketches_have_a_share, persons_can_be_sketched, something_is_sketched,
+)  # fmt: skip

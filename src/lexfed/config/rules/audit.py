@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie the keys of `[audit]` and `[report]` together.
+"""Rules of `[audit]` and `[report]`.
 
 A statement that contradicts another, or that no rule could ever read, is an error: it
-would look like evidence and be none. Written like `data.py`.
+would look like evidence and be none.
 """
 
 import posixpath
@@ -12,75 +12,67 @@ from datetime import date
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS, category_code
 from lexfed.config.tables.audit import DocumentTable, ProcessorRecordTable, RecordTable
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import Finding
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import closest, dotted, shown
+from lexfed.config.text.wording import closest_or, shown
 
 AUDIT: KeyPath = ("audit",)
-DOCUMENT: KeyPath = (*AUDIT, "documents")
-GOVERNANCE: KeyPath = (*AUDIT, "governance")
-PARTIES: KeyPath = (*AUDIT, "parties")
-WITNESSES: KeyPath = (*AUDIT, "witnesses")
+GOVERNANCE: KeyPath = ("audit", "governance")
+PARTIES: KeyPath = ("audit", "parties")
+WITNESSES: KeyPath = ("audit", "witnesses")
 
 
 def keys_are_apart(config: Config) -> Iterator[Finding]:
     """A run folder is handed to others; keys never are."""
-    folder, keys = (
-        posixpath.normpath(path) for path in (config.run.folder, config.audit.keys)
-    )
+    folder, keys = map(posixpath.normpath, (config.run.folder, config.audit.keys))
     if keys == folder or keys.startswith(f"{folder}/"):
-        yield Finding(
+        yield about(
             (*AUDIT, "keys"),
-            f"`audit.keys`: expected a folder outside the run folder `{folder}`, "
+            f": expected a folder outside the run folder `{folder}`, "
             f"got: {shown(config.audit.keys)}",
             "run folders are handed to auditors; keep keys elsewhere, for example "
             'with `keys = "keys"`',
-            (("run", "out"), ("run", "name")),
+            ("run", "out"),
+            ("run", "name"),
         )
 
 
 def witnesses_have_keys(config: Config) -> Iterator[Finding]:
-    """A signature counts only if somebody says whose key made it."""
+    """A signature counts only beside a statement whose key made it."""
     audit = config.audit
     if audit.witnesses and audit.policy is None:
-        yield Finding(
+        yield about(
             WITNESSES,
-            "`audit.witnesses` does nothing without `audit.policy`",
+            " does nothing without `audit.policy`",
             "name a file with the keys of the witnesses, for example "
             '`policy = "trust.policy"`',
-            ((*AUDIT, "policy"),),
+            (*AUDIT, "policy"),
         )
     for name in audit.witnesses:
         if not name.isprintable() or any(c.isspace() or c == "+" for c in name):
-            what = f"`{dotted((*WITNESSES, name))}`: expected a name without spaces"
             hint = "use the name that the policy file gives the witness"
-            yield Finding((*WITNESSES, name), what, hint)
+            yield about((*WITNESSES, name), ": expected a name without spaces", hint)
 
 
 def _documents(config: Config) -> Iterator[tuple[KeyPath, Mapping[str, DocumentTable]]]:
-    yield DOCUMENT, config.audit.documents
+    yield (*AUDIT, "documents"), config.audit.documents
     for name, party in config.audit.parties.items():
         yield (*PARTIES, name, "documents"), party.documents
 
 
 def documents_are_known(config: Config) -> Iterator[Finding]:
     """A document that no rule asks for would be evidence of nothing."""
+    listed = "docs/reference/configuration.md lists the documents that rules ask for"
     for table, documents in _documents(config):
         for name in documents:
             path = (*table, name)
             if name in LATER_DOCUMENTS:
-                what = f"`{dotted(path)}`: such a document is about an entry of the log"
+                what = ": such a document is about an entry of the log"
                 hint = "append it with `lexfed log add` when that entry is there"
-                yield Finding(path, what, hint)
+                yield about(path, what, hint)
             elif name not in DOCUMENTS:
-                near = closest(name, DOCUMENTS)
-                hint = (
-                    f"did you mean `{near}`?"
-                    if near
-                    else "docs/reference/configuration.md lists the documents that "
-                    "rules ask for"
-                )
-                yield Finding(path, f"`{dotted(path)}`: no such document", hint)
+                hint = closest_or(name, DOCUMENTS, listed)
+                yield about(path, ": no such document", hint)
 
 
 def _is_date(text: str) -> bool:
@@ -94,62 +86,53 @@ def _is_date(text: str) -> bool:
 def dates_exist(config: Config) -> Iterator[Finding]:
     """Every date is one of the calendar, and nothing ends before it begins."""
     governance = config.audit.governance
-    dates: list[tuple[KeyPath, str | None]] = [
-        ((*GOVERNANCE, "review_due"), governance.review_due)
-    ]
+    dates: dict[KeyPath, str | None] = {
+        (*GOVERNANCE, "review_due"): governance.review_due
+    }
     for artefact, deadline in governance.retention:
-        dates.append(((*GOVERNANCE, "retention", artefact), deadline))
+        dates[*GOVERNANCE, "retention", artefact] = deadline
     for table, documents in _documents(config):
         for name, document in documents.items():
             ends = (*table, name, "expires")
-            dates.append(((*table, name, "issued"), document.issued))
-            dates.append((ends, document.expires))
+            dates[*table, name, "issued"] = document.issued
+            dates[ends] = document.expires
             if document.expires is not None and document.expires < document.issued:
-                what = f"`{dotted(ends)}`: expected a date after `issued`, got: "
-                yield Finding(
-                    ends, what + shown(document.expires), "", ((*table, name),)
-                )
-    for path, text in dates:
+                got = shown(document.expires)
+                what = f": expected a date after `issued`, got: {got}"
+                yield about(ends, what, "", (*table, name))
+    for path, text in dates.items():
         if text is not None and not _is_date(text):
-            what = f"`{dotted(path)}`: there is no such date, got: {shown(text)}"
-            yield Finding(path, what)
+            yield about(path, f": there is no such date, got: {shown(text)}")
 
 
 def records_do_not_contradict(config: Config) -> Iterator[Finding]:
     """A group of a record is stated, or it does not apply; never both."""
-    tables: tuple[tuple[str, RecordTable | ProcessorRecordTable], ...] = (
-        ("record", config.audit.record),
-        ("processor_record", config.audit.processor_record),
-    )
-    for table, record in tables:
+    records: dict[str, RecordTable | ProcessorRecordTable] = {
+        "record": config.audit.record,
+        "processor_record": config.audit.processor_record,
+    }
+    for table, record in records.items():
         for group, reason in record.not_applicable:
             if reason is not None and getattr(record, group) is not None:
-                path: KeyPath = (*AUDIT, table, "not_applicable", group)
-                stated = f"audit.{table}.{group}"
-                yield Finding(
-                    path,
-                    f"`{dotted(path)}` contradicts `{stated}`",
+                yield about(
+                    (*AUDIT, table, "not_applicable", group),
+                    f" contradicts `audit.{table}.{group}`",
                     "keep one of the two",
-                    ((*AUDIT, table, group),),
+                    (*AUDIT, table, group),
                 )
 
 
 def statements_are_whole(config: Config) -> Iterator[Finding]:
     """Half a statement proves nothing, and two that differ prove less."""
-    governance = config.audit.governance
+    governance, transforms = config.audit.governance, config.audit.governance.transforms
+    hint = "add that, or remove it"
     if governance.offence_law is not None and governance.offence_data is not True:
-        path: KeyPath = (*GOVERNANCE, "offence_law")
-        what = f"`{dotted(path)}` does nothing without `offence_data = true`"
-        yield Finding(
-            path, what, "add that, or remove it", ((*GOVERNANCE, "offence_data"),)
-        )
-    transforms = governance.transforms
+        what, data = " does nothing without `offence_data = true`", "offence_data"
+        yield about((*GOVERNANCE, "offence_law"), what, hint, (*GOVERNANCE, data))
     if transforms.zip_table is not None and transforms.zip != "zip3-above-20000":
-        path = (*GOVERNANCE, "transforms", "zip_table")
-        what = f'`{dotted(path)}` does nothing without `zip = "zip3-above-20000"`'
-        yield Finding(
-            path, what, "add that, or remove it", ((*GOVERNANCE, "transforms", "zip"),)
-        )
+        path = (*GOVERNANCE, "transforms")
+        what = ' does nothing without `zip = "zip3-above-20000"`'
+        yield about((*path, "zip_table"), what, hint, (*path, "zip"))
 
 
 def categories_have_codes(config: Config) -> Iterator[Finding]:
@@ -159,47 +142,39 @@ def categories_have_codes(config: Config) -> Iterator[Finding]:
         path: KeyPath = (*GOVERNANCE, "special", name)
         code = category_code(name)
         if not code:
-            yield Finding(path, f"`{dotted(path)}`: expected letters or digits")
+            yield about(path, ": expected letters or digits")
         elif code in seen:
-            what = f"`{dotted(path)}` is the same category as `{seen[code]}`"
-            yield Finding(path, what, "keep one of the two")
+            what = f" is the same category as `{seen[code]}`"
+            yield about(path, what, "keep one of the two")
         seen[code] = name
     for number, name in enumerate(config.audit.record.data_categories or ()):
         if not category_code(name):
             path = (*AUDIT, "record", "data_categories", number)
-            yield Finding(path, f"`{dotted(path)}`: expected letters or digits")
+            yield about(path, ": expected letters or digits")
 
 
 def documents_name_keys(config: Config) -> Iterator[Finding]:
     """The log knows a site by its key; in a simulation sites have none."""
     for name, party in config.audit.parties.items():
         if party.documents and config.federation.engine == "simulation":
-            path: KeyPath = (*PARTIES, name, "documents")
-            yield Finding(
-                path,
-                f'`{dotted(path)}`: needs `engine = "inprocess"`, in which sites have '
-                "keys",
+            yield about(
+                (*PARTIES, name, "documents"),
+                ': needs `engine = "inprocess"`, in which sites have keys',
                 "state a document for all sites under `[audit.documents]`, or change "
                 "`engine` under `[federation]`",
-                (("federation", "engine"),),
+                ("federation", "engine"),
             )
 
 
 def report_says_something(config: Config) -> Iterator[Finding]:
     """A report in no format is none."""
     if not config.report.formats:
-        what = "`report.formats`: expected at least one format, got: `[]`"
-        yield Finding(("report", "formats"), what, "remove it to get all of them")
+        what = ": expected at least one format, got: `[]`"
+        yield about(("report", "formats"), what, "remove it to get all of them")
 
 
 RULES = (
-    keys_are_apart,
-    witnesses_have_keys,
-    documents_are_known,
-    dates_exist,
-    records_do_not_contradict,
-    statements_are_whole,
-    categories_have_codes,
-    documents_name_keys,
-    report_says_something,
-)
+    keys_are_apart, witnesses_have_keys, documents_are_known, dates_exist,
+    records_do_not_contradict, statements_are_whole, categories_have_codes,
+    documents_name_keys, report_says_something,
+)  # fmt: skip

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie `[budget]` and `[privacy]` together, and to what they protect.
+"""Rules of `[budget]` and `[privacy]`, and remarks on what they allow.
 
 Each rule keeps a guarantee from being empty or a key from being ignored. Without a
-mechanism there is no guarantee to keep. Written like `data.py`.
+mechanism there is no guarantee to keep. Remarks are shown by `lexfed check` and stop
+nothing.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lexfed.config.rules.data import COLUMNS, SITES, SOURCE
 from lexfed.config.tables.budget import BudgetTable
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import Finding
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import closest, dotted, shown
+from lexfed.config.text.wording import closest_or, dotted, shown
 
 ALLOCATION: KeyPath = ("budget", "allocation")
+CAPS: KeyPath = ("budget", "caps")
 DELTA: KeyPath = ("budget", "delta")
 EPSILON: KeyPath = ("budget", "epsilon")
 LEDGERS: KeyPath = ("budget", "ledgers")
@@ -33,51 +36,50 @@ def budget_is_possible(config: Config) -> Iterator[Finding]:
     if config.privacy.mechanism == "none":
         return
     if budget.epsilon < LEAST_EPSILON:
-        yield Finding(
+        yield about(
             EPSILON,
-            f"`budget.epsilon`: expected at least {LEAST_EPSILON:g}, got: "
-            f"{shown(budget.epsilon)}; no useful noise exists below that",
+            f": expected at least {LEAST_EPSILON:g}, got: {shown(budget.epsilon)}; no "
+            "useful noise exists below that",
             "noise for this epsilon drowns any model; use for example `epsilon = 2.0`",
-            (MECHANISM,),
+            MECHANISM,
         )
     if budget.epsilon > MOST_EPSILON:
-        yield Finding(
+        yield about(
             EPSILON,
-            f"`budget.epsilon`: expected at most {MOST_EPSILON:g}, got: "
-            f"{shown(budget.epsilon)}; no protection is left above that",
+            f": expected at most {MOST_EPSILON:g}, got: {shown(budget.epsilon)}; no "
+            "protection is left above that",
             "use for example `epsilon = 2.0`, or say openly that there is no guarantee "
             'with `mechanism = "none"`',
-            (MECHANISM,),
+            MECHANISM,
         )
     if budget.delta < LEAST_DELTA:
-        yield Finding(
+        yield about(
             DELTA,
-            f"`budget.delta`: expected at least {LEAST_DELTA:g}, got: "
-            f"{shown(budget.delta)}; no useful noise exists below that",
+            f": expected at least {LEAST_DELTA:g}, got: {shown(budget.delta)}; no "
+            "useful noise exists below that",
             "use a delta well below one over the number of persons, for example "
             "`delta = 1e-6`",
-            (MECHANISM,),
+            MECHANISM,
         )
 
 
 def _number_of_units(config: Config) -> tuple[int, KeyPath] | None:
     """Return the public number of units and the key that states it, if one does."""
-    data, generator = config.data, ("data", "generator")
-    found: tuple[tuple[int | None, KeyPath], ...]
+    data, sites, made = config.data, config.data.sites, ("data", "generator")
+    stated: dict[KeyPath, int | None]
     if config.budget.unit == "client":
-        sites = data.sites
-        found = (
-            (sites.count if sites else None, (*SITES, "count")),
-            (len(sites.files or ()) or None if sites else None, (*SITES, "files")),
-            (data.generator.sites, (*generator, "sites")),
-        )
+        stated = {
+            (*SITES, "count"): sites.count if sites else None,
+            (*SITES, "files"): len(sites.files or ()) or None if sites else None,
+            (*made, "sites"): data.generator.sites,
+        }
     else:
-        found = (
-            (data.units, ("data", "units")),
-            (data.generator.patients, (*generator, "patients")),
-            (data.generator.clients, (*generator, "clients")),
-        )
-    return next(((n, path) for n, path in found if n is not None), None)
+        stated = {
+            ("data", "units"): data.units,
+            (*made, "patients"): data.generator.patients,
+            (*made, "clients"): data.generator.clients,
+        }
+    return next(((n, path) for path, n in stated.items() if n is not None), None)
 
 
 def delta_is_small(config: Config) -> Iterator[Finding]:
@@ -88,65 +90,60 @@ def delta_is_small(config: Config) -> Iterator[Finding]:
     units, path = known
     if config.budget.delta * units >= 1:
         whom = "site" if config.budget.unit == "client" else "person"
-        yield Finding(
+        yield about(
             DELTA,
-            f"`budget.delta`: expected below 1/{units}, one over `{dotted(path)}`, "
+            f": expected below 1/{units}, one over `{dotted(path)}`, "
             f"got: {shown(config.budget.delta)}",
             f"a delta of 1/{units} would allow publishing one whole {whom}; use for "
             f"example `delta = 1e-{len(str(units)) + 1}`",
-            (UNIT, MECHANISM, path),
-        )
+            UNIT, MECHANISM, path,
+        )  # fmt: skip
 
 
 def allocation_keys_are_used(config: Config) -> Iterator[Finding]:
     """Each allocation rule has its own settings."""
     budget = config.budget
-    owners = {
-        "alpha": "inverse",
-        "multipliers": "multiplier",
-    }
-    for key, owner in owners.items():
+    for key, owner in {"alpha": "inverse", "multipliers": "multiplier"}.items():
         default = BudgetTable.model_fields[key].get_default(call_default_factory=True)
         if getattr(budget, key) != default and budget.allocation != owner:
-            what = (
-                f'`budget.{key}` does nothing with `allocation = "{budget.allocation}"`'
-            )
+            what = f' does nothing with `allocation = "{budget.allocation}"`'
             hint = f'remove it, or set `allocation = "{owner}"`'
-            yield Finding(("budget", key), what, hint, (ALLOCATION,))
+            yield about(("budget", key), what, hint, ALLOCATION)
     columns = config.data.columns
     for name in budget.importance:
         if not config.data.built_in and columns and name not in columns:
-            path: KeyPath = ("budget", "importance", name)
-            what = f"`{dotted(path)}`: there is no column `{name}`"
-            near = closest(name, columns)
-            hint = f"did you mean `{near}`?" if near else "remove it"
-            yield Finding(path, what, hint, ((*COLUMNS, name), SOURCE))
+            yield about(
+                ("budget", "importance", name),
+                f": there is no column `{name}`",
+                closest_or(name, columns, "remove it"),
+                (*COLUMNS, name),
+                SOURCE,
+            )
 
 
 def accountant_fits(config: Config) -> Iterator[Finding]:
     """Gaussian differential privacy is exact only without sampling."""
     rate = config.federation.sampling_rate
     if config.privacy.accountant == "gdp" and rate < 1:
-        yield Finding(
+        yield about(
             ("privacy", "accountant"),
-            "`privacy.accountant`: `gdp` needs `sampling_rate = 1`, "
-            f"got: {shown(rate)}",
+            f": `gdp` needs `sampling_rate = 1`, got: {shown(rate)}",
             'use `accountant = "pld"`, or take every record in every round',
-            (RATE,),
+            RATE,
         )
 
 
 def sampling_is_secret(config: Config) -> Iterator[Finding]:
     """Sampling helps only against those who do not see who was sampled."""
-    local_clients = config.privacy.trust == "local" and config.budget.unit == "client"
-    if local_clients and config.federation.sampling_rate < 1:
-        yield Finding(
+    rate = config.federation.sampling_rate
+    if config.privacy.trust == "local" and config.budget.unit == "client" and rate < 1:
+        yield about(
             RATE,
-            '`federation.sampling_rate`: `trust = "local"` with `unit = "client"` '
-            f"needs 1, got: {shown(config.federation.sampling_rate)}",
+            f': `trust = "local"` with `unit = "client"` needs 1, got: {shown(rate)}',
             "whoever receives a site's message knows that the site took part, so "
             "sampling sites protects nobody from them",
-            (UNIT, ("privacy", "trust")),
+            UNIT,
+            ("privacy", "trust"),
         )
 
 
@@ -154,54 +151,84 @@ def persons_flip_one_coin(config: Config) -> Iterator[Finding]:
     """A person at several sites is sampled at each, so sampling proves nothing."""
     rate, sites = config.federation.sampling_rate, config.data.sites_per_person
     if sites > 1 and rate < 1 and config.budget.unit == "record":
-        yield Finding(
+        yield about(
             RATE,
-            f"`federation.sampling_rate`: `sites_per_person = {sites}` needs 1, "
-            f"got: {shown(rate)}",
+            f": `sites_per_person = {sites}` needs 1, got: {shown(rate)}",
             "a person at several sites would flip a coin at each, so sampling proves "
             "nothing for the person",
-            (UNIT, ("data", "sites_per_person")),
+            UNIT,
+            ("data", "sites_per_person"),
         )
 
 
 def clips_have_groups(config: Config) -> Iterator[Finding]:
     """A clip per tier needs a group per tier."""
-    if config.privacy.mechanism != "uniform":
-        return
-    for tier, clip in config.privacy.clip:
-        if tier == "default" or clip is None:
-            continue
-        path: KeyPath = ("privacy", "clip", tier)
-        what = f'`{dotted(path)}` does nothing with `mechanism = "uniform"`'
-        yield Finding(path, what, "use `clip = { default = ... }`", (MECHANISM,))
+    if config.privacy.mechanism == "uniform":
+        for tier, clip in config.privacy.clip:
+            if tier != "default" and clip is not None:
+                what = ' does nothing with `mechanism = "uniform"`'
+                hint = "use `clip = { default = ... }`"
+                yield about(("privacy", "clip", tier), what, hint, MECHANISM)
 
 
 def ledgers_are_used(config: Config) -> Iterator[Finding]:
-    """Made data and seeded noise are about nobody, so nothing is spent."""
+    """Synthetic rows and seeded noise concern no person, so nothing is spent."""
     if config.budget.ledgers is None:
         return
     if config.data.built_in:
-        yield Finding(
-            LEDGERS,
-            f'`budget.ledgers` does nothing with `source = "{config.data.source}"`',
-            "remove it; ledgers are kept for data in files",
-            (SOURCE,),
-        )
+        what = f' does nothing with `source = "{config.data.source}"`'
+        hint = "remove it; ledgers are kept for data in files"
+        yield about(LEDGERS, what, hint, SOURCE)
     elif config.run.test:
-        yield Finding(
-            LEDGERS,
-            "`budget.ledgers` does nothing with `test = true`",
-            "remove it; a seeded run protects nobody and is not charged",
-            (("run", "test"),),
-        )
+        what = " does nothing with `test = true`"
+        hint = "remove it; a seeded run protects nobody and is not charged"
+        yield about(LEDGERS, what, hint, ("run", "test"))
+
+
+def not_private(config: Config) -> Iterator[Finding]:
+    """Remark on the two settings that give up the guarantee on purpose."""
+    if config.run.test:
+        what = " is on: noise can be repeated, every output says NOT PRIVATE"
+        hint = "remove `test` for a run whose results leave this machine"
+        yield remark(about(("run", "test"), what, hint))
+    if config.privacy.mechanism == "none":
+        what = '`mechanism = "none"`: no noise, no guarantee; the budget is not used'
+        yield remark(Finding(MECHANISM, what))
+
+
+def caps_that_do_not_bind(config: Config) -> Iterator[Finding]:
+    """Remark on a cap above what another budget allows."""
+    caps, epsilon = config.budget.caps, config.budget.epsilon
+    pairs = [(t, getattr(caps, t)) for t in ("special", "personal", "non_personal")]
+    for number, (tier, cap) in enumerate(pairs):
+        if cap is None:
+            continue
+        if cap > epsilon:
+            what = (
+                f" = {cap:g} is above `budget.epsilon` = {epsilon:g}: the whole "
+                "record's budget usually binds first"
+            )
+            yield remark(about((*CAPS, tier), what, "", EPSILON))
+        for lower, other in pairs[number + 1 :]:
+            if other is not None and cap > other:
+                what = (
+                    f" = {cap:g} is above `budget.caps.{lower}` = {other:g}: what a "
+                    f"`{lower}` column may cost binds first"
+                )
+                hint = (
+                    f"a column of tier `{lower}` is also read by the towers above it, "
+                    "so the cap of the more sensitive tier is the smaller one"
+                )
+                yield remark(about((*CAPS, tier), what, hint, (*CAPS, lower)))
+
+
+def remark(finding: Finding) -> Finding:
+    """Return the finding as a remark on what is allowed."""
+    return replace(finding, note=True)
 
 
 RULES = (
-    budget_is_possible,
-    delta_is_small,
-    allocation_keys_are_used,
-    accountant_fits,
-    sampling_is_secret,
-    persons_flip_one_coin,
-    clips_have_groups,
-)
+    budget_is_possible, delta_is_small, allocation_keys_are_used, accountant_fits,
+    sampling_is_secret, persons_flip_one_coin, clips_have_groups, not_private,
+    caps_that_do_not_bind,
+)  # fmt: skip

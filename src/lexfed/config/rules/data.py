@@ -1,31 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie the keys of `[data]` and `[law]` together.
+"""Rules of `[data]` and `[law]`: sources, sites, declared columns and their tiers.
 
-Each rule is a function from a configuration whose keys are fine one by one to what
-is wrong with them together. A rule names every key it rests on, so that nobody is
-told about the consequence of a mistake that is already reported.
+A built-in source brings declarations and tags. A file brings none, so each of its
+columns, the target included, needs a declaration and a person's decision about its
+tier.
 """
 
 from collections.abc import Iterator
 
 from lexfed.config.declarations import declared_column
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import NOT_AVAILABLE, Finding
+from lexfed.config.text.findings import NOT_AVAILABLE, Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import closest, did_you_mean, dotted, listed, shown
+from lexfed.config.text.wording import (
+    closest,
+    closest_or,
+    did_you_mean,
+    dotted,
+    listed,
+    shown,
+)
 from lexfed.errors import ConfigError
 
 BUILT_IN = (
-    "synthetic:hospital",
-    "synthetic:bank",
-    "sklearn:breast_cancer",
-    "sklearn:diabetes",
-)
+    "synthetic:hospital", "synthetic:bank", "sklearn:breast_cancer", "sklearn:diabetes",
+)  # fmt: skip
 FILE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 
 SOURCE: KeyPath = ("data", "source")
 SITES: KeyPath = ("data", "sites")
 COLUMNS: KeyPath = ("data", "columns")
+TARGET: KeyPath = ("data", "target")
+PERSON: KeyPath = ("data", "person")
+UNITS: KeyPath = ("data", "units")
 LAW: KeyPath = ("law", "columns")
 
 
@@ -34,32 +41,25 @@ def source_is_known(config: Config) -> Iterator[Finding]:
     data = config.data
     files = data.sites.files if data.sites else None
     if data.source is None and files is None:
-        yield Finding(
+        yield about(
             SOURCE,
-            "`data.source` is missing",
+            " is missing",
             "name a file or a built-in source, for example "
             '`source = "patients.csv"`, or one file per site with '
             '`sites = { files = ["a.csv", "b.csv"] }`',
-            also=(SITES,),
-        )
-    if (
-        data.source is not None
-        and files is not None
-        and site_divisions(config) == ["files"]
-    ):
-        yield Finding(
-            SOURCE,
-            "`data.source` and `data.sites.files` both say where the rows are",
-            "keep one of them",
-            also=(SITES,),
+            SITES,
         )
     if data.source is not None:
+        if files is not None and site_divisions(config) == ["files"]:
+            what = " and `data.sites.files` both say where the rows are"
+            yield about(SOURCE, what, "keep one of them", SITES)
         yield from _readable(SOURCE, data.source)
     for number, file in enumerate(files or ()):
-        yield from _readable((*SITES, "files", number), file, built_in=False)
+        path: KeyPath = (*SITES, "files", number)
+        yield from _readable(path, file, built_in=False)
         if file in (files or ())[:number]:
             what = f"`data.sites.files` names `{file}` twice"
-            yield Finding((*SITES, "files", number), what, "name each file once")
+            yield Finding(path, what, "name each file once")
 
 
 def site_divisions(config: Config) -> list[str]:
@@ -73,18 +73,17 @@ def _readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Fin
     if built_in and colon and prefix in ("synthetic", "sklearn"):
         if source not in BUILT_IN:
             names = [s for s in BUILT_IN if s.startswith(prefix)]
-            what = f"`{dotted(path)}`: there is no built-in source `{source}`"
-            yield Finding(path, what, did_you_mean(source, names, "there are"))
+            hint = did_you_mean(source, names, "there are")
+            yield about(path, f": there is no built-in source `{source}`", hint)
     elif built_in and prefix == "openml" and name:
-        what = f"`{dotted(path)}`: reading from OpenML {NOT_AVAILABLE}"
-        yield Finding(path, what, "download the table as a CSV file and name that")
+        hint = "download the table as a CSV file and name that"
+        yield about(path, f": reading from OpenML {NOT_AVAILABLE}", hint)
     elif not source.endswith(FILE_ENDINGS):
-        what = f"`{dotted(path)}`: cannot tell how to read {shown(source)}"
         hint = f"use a file that ends in {listed(FILE_ENDINGS)}"
-        near = closest(source, BUILT_IN) if built_in else None
         if built_in:
             hint += f", or a built-in source: {listed(BUILT_IN)}"
-        yield Finding(path, what, f"did you mean `{near}`?" if near else hint)
+            hint = closest_or(source, BUILT_IN, hint)
+        yield about(path, f": cannot tell how to read {shown(source)}", hint)
 
 
 def sites_are_clear(config: Config) -> Iterator[Finding]:
@@ -92,69 +91,66 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
     data, sites = config.data, config.data.sites
     if sites is None:
         if data.source is not None and not data.source.startswith("synthetic:"):
-            yield Finding(
+            yield about(
                 SITES,
-                "`data.sites` is missing",
+                " is missing",
                 'say how rows belong to sites: `sites = { column = "hospital", names = '
                 '["north", "south"] }`, '
                 '`{ count = 8, partition = "iid" }` or '
                 '`{ files = ["a.csv", "b.csv"] }`',
-                also=(SOURCE,),
+                SOURCE,
             )
         return
     given = site_divisions(config)
     if len(given) != 1:
-        found = listed(given) if given else "none of them"
-        yield Finding(
+        yield about(
             SITES,
-            "`data.sites`: expected exactly one of `column`, `count`, `files`, "
-            f"got: {found}",
+            ": expected exactly one of `column`, `count`, `files`, "
+            f"got: {listed(given) if given else 'none of them'}",
             'for example `sites = { column = "hospital", names = ["north", "south"] }`',
         )
     elif sites.count is None:
         unused = {"partition": sites.partition != "iid", "alpha": sites.alpha}
         for key in filter(unused.get, unused):
-            what = f"`data.sites.{key}` does nothing without `count`"
-            yield Finding((*SITES, key), what, f"remove `{key}`, or `{given[0]}`")
+            hint = f"remove `{key}`, or `{given[0]}`"
+            yield about((*SITES, key), " does nothing without `count`", hint)
     elif sites.partition == "dirichlet" and sites.alpha is None:
-        yield Finding(
+        yield about(
             (*SITES, "alpha"),
-            '`data.sites.alpha` is missing for `partition = "dirichlet"`',
+            ' is missing for `partition = "dirichlet"`',
             "add for example `alpha = 0.5`; smaller makes the sites differ more",
         )
     elif sites.partition == "iid" and sites.alpha is not None:
-        what = '`data.sites.alpha` does nothing with `partition = "iid"`'
+        what = ' does nothing with `partition = "iid"`'
         hint = 'remove it, or set `partition = "dirichlet"`'
-        yield Finding((*SITES, "alpha"), what, hint, also=((*SITES, "partition"),))
+        yield about((*SITES, "alpha"), what, hint, (*SITES, "partition"))
 
 
 def sites_are_declared(config: Config) -> Iterator[Finding]:
     """The list of sites is public; read from the data it would tell who is there."""
-    data = config.data
-    sites = data.sites
+    sites = config.data.sites
     path: KeyPath = (*SITES, "names")
     if sites is None:
         return
     if sites.column is None:
         if sites.names is not None:
-            what = "`data.sites.names` does nothing without `column`"
-            yield Finding(path, what, "remove it, or name the column of the sites")
-        return
-    if sites.names is None:
-        if not data.built_in:
-            yield Finding(
+            hint = "remove it, or name the column of the sites"
+            yield about(path, " does nothing without `column`", hint)
+    elif sites.names is None:
+        if not config.data.built_in:
+            yield about(
                 path,
-                "`data.sites.names` is missing: which sites there are is not read from "
-                "the data, since one row could tell that there is one more",
+                " is missing: which sites there are is not read from the data, since "
+                "one row could tell that there is one more",
                 'list the sites, for example `names = ["north", "south"]`; rows of '
                 "others are left out",
-                (SOURCE,),
+                SOURCE,
             )
-        return
-    for number, name in enumerate(sites.names):
-        if name in sites.names[:number]:
-            what = f"`data.sites.names` lists `{name}` twice"
-            yield Finding((*path, number), what, "name each site once")
+    else:
+        for number, name in enumerate(sites.names):
+            if name in sites.names[:number]:
+                what = f"`data.sites.names` lists `{name}` twice"
+                yield Finding((*path, number), what, "name each site once")
 
 
 def file_is_declared(config: Config) -> Iterator[Finding]:
@@ -162,67 +158,63 @@ def file_is_declared(config: Config) -> Iterator[Finding]:
     data = config.data
     if data.built_in or (data.source is None and data.sites is None):
         return
-    also = (SOURCE, SITES)
-    target: KeyPath = ("data", "target")
     if data.target is None:
         hint = 'name the column to predict, for example `target = "readmitted"`'
-        yield Finding(target, "`data.target` is missing", hint, also)
+        yield about(TARGET, " is missing", hint, SOURCE, SITES)
     if not data.columns:
         hint = (
             "declare every column the model may read; `lexfed init FILE` writes a start"
         )
-        yield Finding(COLUMNS, "`[data.columns]` is missing", hint, also)
+        yield Finding(COLUMNS, "`[data.columns]` is missing", hint, (SOURCE, SITES))
     elif data.target is not None and data.target not in data.columns:
-        near = closest(data.target, data.columns)
-        hint = (
-            f"did you mean `{near}`?"
-            if near
-            else f'add `{dotted((data.target,))} = {{ kind = "flag" }}`'
-        )
-        what = f"`data.target`: column `{data.target}` is not in `[data.columns]`"
-        yield Finding(target, what, hint, (*also, (*COLUMNS, data.target)))
+        add = f'add `{dotted((data.target,))} = {{ kind = "flag" }}`'
+        yield about(
+            TARGET,
+            f": column `{data.target}` is not in `[data.columns]`",
+            closest_or(data.target, data.columns, add),
+            SOURCE, SITES, (*COLUMNS, data.target),
+        )  # fmt: skip
 
 
 def columns_make_sense(config: Config) -> Iterator[Finding]:
     """Each declaration agrees with itself."""
     for name, table in config.data.columns.items():
-        path = (*COLUMNS, name)
         try:
             declared_column(name, table)
         except ConfigError as error:
             for problem in error.problems:
-                what = f"`{dotted(path)}`: {problem.what}"
-                yield Finding(path, what, problem.hint)
+                yield about((*COLUMNS, name), f": {problem.what}", problem.hint)
 
 
 def parts_are_distinct(config: Config) -> Iterator[Finding]:
     """No column is both what is learned and what is learned from."""
-    data = config.data
-    site = data.sites.column if data.sites else None
-    target: KeyPath = ("data", "target")
-    person: KeyPath = ("data", "person")
+    data, site = config.data, _site_column(config)
+    both, two = f"`{data.target}` is both `data.target`", "name two different columns"
     if data.target is not None and data.target == data.person:
-        what = f"`{data.target}` is both `data.target` and `data.person`"
-        yield Finding(person, what, "name two different columns", (target,))
+        yield Finding(PERSON, f"{both} and `data.person`", two, (TARGET,))
     if data.target is not None and data.target == site:
-        what = f"`{data.target}` is both `data.target` and the column of the sites"
-        yield Finding((*SITES, "column"), what, "name two different columns", (target,))
+        what = f"{both} and the column of the sites"
+        yield Finding((*SITES, "column"), what, two, (TARGET,))
     if data.person is not None and data.person == site:
         what = f"`{data.person}` is both `data.person` and the column of the sites"
-        yield Finding((*SITES, "column"), what, "name two different columns", (person,))
+        yield Finding((*SITES, "column"), what, two, (PERSON,))
     for name, table in data.columns.items():
-        path = (*COLUMNS, name)
+        path: KeyPath = (*COLUMNS, name)
+        sources: KeyPath = (*path, "sources")
         if data.target is not None and data.target in table.sources:
-            what = f"`{dotted(path)}`: made from the target `{data.target}`"
+            what = f": made from the target `{data.target}`"
             hint = "a feature must not contain what is to be predicted; remove it"
-            yield Finding(path, what, hint, (target, (*path, "sources")))
+            yield about(path, what, hint, TARGET, sources)
         for source in table.sources:
             tag = config.law.columns.get(source)
             if source == data.person or (tag and tag.tier == "identifier"):
-                what = f"`{dotted(path)}`: made from the identifier `{source}`"
+                what = f": made from the identifier `{source}`"
                 hint = "identifiers never enter a model; remove one of the two"
-                also = (person, (*LAW, source), (*path, "sources"))
-                yield Finding(path, what, hint, also)
+                yield about(path, what, hint, PERSON, (*LAW, source), sources)
+
+
+def _site_column(config: Config) -> str | None:
+    return config.data.sites.column if config.data.sites else None
 
 
 def persons_are_countable(config: Config) -> Iterator[Finding]:
@@ -232,71 +224,138 @@ def persons_are_countable(config: Config) -> Iterator[Finding]:
         return
     for key in ("records_per_person", "sites_per_person", "excess_records"):
         if getattr(data, key) not in (None, 1, "error"):
-            path: KeyPath = ("data", key)
-            what = f"`data.{key}` does nothing without `data.person`"
             hint = "name the column that identifies a person, or remove it"
-            yield Finding(path, what, hint, (("data", "person"), SOURCE))
+            what = " does nothing without `data.person`"
+            yield about(("data", key), what, hint, PERSON, SOURCE)
 
 
 def units_are_public(config: Config) -> Iterator[Finding]:
     """Under add-remove the number of persons is private, so one is declared."""
     data, budget = config.data, config.budget
-    path: KeyPath = ("data", "units")
     if data.built_in:
         if data.units is not None and data.source in BUILT_IN:
-            what = f"`data.units` comes with `{data.source}`"
-            yield Finding(path, what, "remove it", (SOURCE,))
+            yield about(UNITS, f" comes with `{data.source}`", "remove it", SOURCE)
         return
     needed = budget.unit == "record" and budget.neighbours == "add-remove"
     if needed and data.units is None and config.privacy.mechanism != "none":
-        yield Finding(
-            path,
-            '`data.units` is missing for `neighbours = "add-remove"`',
+        yield about(
+            UNITS,
+            ' is missing for `neighbours = "add-remove"`',
             "declare a public number of persons, for example `units = 6000`; under "
             "this relation the true number is private (under "
             '`neighbours = "replace-one"` it is not)',
-            (
-                ("budget", "unit"),
-                ("budget", "neighbours"),
-                ("privacy", "mechanism"),
-                SOURCE,
-                SITES,
-            ),
-        )
+            ("budget", "unit"), ("budget", "neighbours"), ("privacy", "mechanism"),
+            SOURCE, SITES,
+        )  # fmt: skip
 
 
 def generator_fits(config: Config) -> Iterator[Finding]:
     """Each synthetic source has its own sizes."""
-    source = config.data.source or ""
+    source, generator = config.data.source or "", config.data.generator
     sizes = {"synthetic:hospital": "patients", "synthetic:bank": "clients"}
     people = sizes.get(source)
-    for key, value in config.data.generator:
+    for key, value in generator:
         path: KeyPath = ("data", "generator", key)
         if value is None:
             continue
         if source.startswith("sklearn:") or not config.data.built_in:
-            what = f"`{dotted(path)}` does nothing with a source that is not synthetic"
-            yield Finding(path, what, "remove `[data.generator]`", (SOURCE, SITES))
+            what = " does nothing with a source that is not synthetic"
+            yield about(path, what, "remove `[data.generator]`", SOURCE, SITES)
         elif key in sizes.values() and key != people:
-            what = f"`{dotted(path)}` does nothing with `{source}`"
-            yield Finding(path, what, f"use `{people}`", (SOURCE,))
-    number = getattr(config.data.generator, people or "", None)
-    sites = config.data.generator.sites
+            yield about(
+                path, f" does nothing with `{source}`", f"use `{people}`", SOURCE
+            )
+    number, sites = getattr(generator, people or "", None), generator.sites
     if number is not None and sites is not None and sites > number:
-        what = f"`data.generator.sites`: expected at most `{people}`, got: `{sites}`"
-        hint = f"each site needs at least one of the {number} {people}"
-        also = (SOURCE, ("data", "generator", str(people)))
-        yield Finding(("data", "generator", "sites"), what, hint, also)
+        yield about(
+            ("data", "generator", "sites"),
+            f": expected at most `{people}`, got: `{sites}`",
+            f"each site needs at least one of the {number} {people}",
+            SOURCE,
+            ("data", "generator", str(people)),
+        )
+
+
+def columns_are_tagged(config: Config) -> Iterator[Finding]:
+    """Every column of a file has a tier, and so has each of its sources."""
+    data, tags = config.data, config.law.columns
+    if data.built_in:
+        return
+    needed: dict[str, KeyPath] = {name: (*COLUMNS, name) for name in data.columns}
+    for name, table in data.columns.items():
+        for source in table.sources:
+            needed.setdefault(source, (*COLUMNS, name, "sources"))
+    if data.person not in data.columns:
+        needed.pop(str(data.person), None)  # a source that is refused elsewhere
+    untagged = [name for name in needed if name not in tags]
+    # A misspelt tag is reported once, as the tag of no column.
+    misspelt = {closest(name, untagged) for name in tags if name not in needed}
+    for name, path in needed.items():
+        if name in untagged and name not in misspelt:
+            tier = '{ tier = "...", reason = "..." }'
+            yield Finding(
+                path,
+                f"column `{name}` has no tier",
+                f"decide it under `[law.columns]`: `{dotted((name,))} = {tier}`, where "
+                "tier is `non_personal`, `personal`, `special` or `identifier`",
+                (SOURCE, (*LAW, name)),
+            )
+
+
+def tags_speak_of_columns(config: Config) -> Iterator[Finding]:
+    """A decision about a column that does not exist is a typing mistake."""
+    data = config.data
+    if data.built_in or not data.columns:
+        return
+    known = set(data.columns)
+    known.update(s for table in data.columns.values() for s in table.sources)
+    keys = (data.person, _site_column(config))
+    known.update(key for key in keys if key is not None)
+    declare = "declare it under `[data.columns]`, or remove its tier"
+    for name in config.law.columns:
+        if name not in known:
+            yield about(
+                (*LAW, name),
+                f": there is no column `{name}`",
+                closest_or(name, known, declare),
+                SOURCE, SITES, PERSON, (*COLUMNS, name),
+            )  # fmt: skip
+
+
+def something_is_left_to_learn(config: Config) -> Iterator[Finding]:
+    """The target is no identifier, and at least one feature remains."""
+    data, target = config.data, config.data.target
+    tags = config.law.columns.items()
+    identifiers = {name for name, tag in tags if tag.tier == "identifier"}
+    if target in identifiers:
+        hint = "identifiers never enter a model; choose another tier or target"
+        what = ": the target cannot be an identifier"
+        yield about((*LAW, str(target), "tier"), what, hint, TARGET)
+    if data.built_in or not data.columns:
+        return
+    keys = {target, data.person, _site_column(config)}
+    unused = {name for name, table in data.columns.items() if table.kind == "text"}
+    if not data.columns.keys() - keys - unused - identifiers:
+        what = "`[data.columns]`: no column is left to learn from"
+        hint = "declare a column besides target, keys, text and identifiers"
+        yield Finding(COLUMNS, what, hint, (SOURCE, SITES, LAW, TARGET, PERSON))
+
+
+def thresholds_are_ordered(config: Config) -> Iterator[Finding]:
+    """Between the two thresholds of the tagger is where personal data are."""
+    low, high = config.law.tagger.low, config.law.tagger.high
+    if low >= high:
+        yield about(
+            ("law", "tagger", "low"),
+            f": expected a number below `law.tagger.high` = {high:g}, got: `{low:g}`",
+            "",
+            ("law", "tagger", "high"),
+        )
 
 
 RULES = (
-    source_is_known,
-    sites_are_clear,
-    sites_are_declared,
-    file_is_declared,
-    columns_make_sense,
-    parts_are_distinct,
-    persons_are_countable,
-    units_are_public,
-    generator_fits,
-)
+    source_is_known, sites_are_clear, sites_are_declared, file_is_declared,
+    columns_make_sense, parts_are_distinct, persons_are_countable, units_are_public,
+    generator_fits, columns_are_tagged, tags_speak_of_columns,
+    something_is_left_to_learn, thresholds_are_ordered,
+)  # fmt: skip

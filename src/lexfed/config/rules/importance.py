@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules for importances of columns, and for what else was paid for before a run.
 
-Importances come from where they may, and do something. Written like `data.py`. Whether
-files and run folders fit is found out when they are read
-(`run/intake/column_importance.py`).
+Importances come from where they may, and do something. Whether files and run folders
+fit is checked when they are read (`run/intake/column_importance.py`).
 """
 
 from collections.abc import Iterator
@@ -11,11 +10,12 @@ from collections.abc import Iterator
 from lexfed.config.rules.budget import ALLOCATION, MECHANISM, RATE, UNIT
 from lexfed.config.rules.data import COLUMNS, FILE_ENDINGS, SOURCE
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import Finding
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import closest, dotted, listed, shown
+from lexfed.config.text.wording import closest_or, listed, shown
 
 FROM: KeyPath = ("budget", "importance_from")
+IMPORTANCE: KeyPath = ("budget", "importance")
 GROUPS: KeyPath = ("budget", "groups")
 GROUPS_FROM: KeyPath = ("budget", "groups_from")
 SPARSITY: KeyPath = ("budget", "sparsity")
@@ -25,21 +25,19 @@ PREFIXES = ("public:", "weights:", "paid:")
 
 def sources_are_known(config: Config) -> Iterator[Finding]:
     """Raw rows are no source of importances: only what is public or was released."""
-    budget = config.budget
-    source = budget.importance_from
+    source, groups = config.budget.importance_from, config.budget.groups_from
     if source is not None and not (source.startswith(PREFIXES) and _rest(source)):
-        yield Finding(
+        yield about(
             FROM,
-            f"`budget.importance_from`: cannot tell what {shown(source)} is",
+            f": cannot tell what {shown(source)} is",
             "write `public:FILE`, `weights:RUNFOLDER` or `paid:RUNFOLDER`",
         )
     if source is not None and source.startswith("public:"):
         yield from _readable(FROM, source)
-    groups = budget.groups_from
     if groups is not None and not groups.startswith("public:"):
-        yield Finding(
+        yield about(
             GROUPS_FROM,
-            f"`budget.groups_from`: cannot tell what {shown(groups)} is",
+            f": cannot tell what {shown(groups)} is",
             "write `public:FILE`; correlations of private rows would have to be paid "
             "for",
         )
@@ -53,8 +51,8 @@ def _rest(source: str) -> str:
 
 def _readable(path: KeyPath, source: str) -> Iterator[Finding]:
     if _rest(source) and not source.endswith(FILE_ENDINGS):
-        what = f"`{dotted(path)}`: cannot tell how to read {shown(source)}"
-        yield Finding(path, what, f"use a file that ends in {listed(FILE_ENDINGS)}")
+        hint = f"use a file that ends in {listed(FILE_ENDINGS)}"
+        yield about(path, f": cannot tell how to read {shown(source)}", hint)
 
 
 def importances_are_used(config: Config) -> Iterator[Finding]:
@@ -65,27 +63,27 @@ def importances_are_used(config: Config) -> Iterator[Finding]:
     if (budget.allocation == "multiplier" and shared) or budget.sparsity:
         return
     stated = {
-        FROM: budget.importance_from,
-        ("budget", "importance"): budget.importance,
-        GROUPS: budget.groups,
-        GROUPS_FROM: budget.groups_from,
-    }
+        FROM: budget.importance_from, IMPORTANCE: budget.importance,
+        GROUPS: budget.groups, GROUPS_FROM: budget.groups_from,
+    }  # fmt: skip
     for path, value in stated.items():
         if value and not shared:
-            yield Finding(
+            yield about(
                 path,
-                f'`{dotted(path)}` does nothing with `mechanism = "{mechanism}"` and '
-                "without `sparsity`: all columns are in one sum",
+                f' does nothing with `mechanism = "{mechanism}"` and without '
+                "`sparsity`: all columns are in one sum",
                 'remove it, or set `mechanism = "cascade"` or `"grouped"`',
-                (MECHANISM, SPARSITY),
+                MECHANISM,
+                SPARSITY,
             )
         elif value:
-            yield Finding(
+            yield about(
                 path,
-                f'`{dotted(path)}` does nothing with `allocation = "'
-                f'{budget.allocation}"` and without `sparsity`',
+                f' does nothing with `allocation = "{budget.allocation}"` and without '
+                "`sparsity`",
                 'remove it, or set `allocation = "multiplier"`',
-                (ALLOCATION, SPARSITY),
+                ALLOCATION,
+                SPARSITY,
             )
 
 
@@ -98,12 +96,9 @@ def groups_have_importances(config: Config) -> Iterator[Finding]:
               SPARSITY: budget.sparsity}  # fmt: skip
     for path, value in stated.items():
         if value:
-            yield Finding(
-                path,
-                f"`{dotted(path)}` does nothing without importances of columns",
-                "add `importance_from`, or state them under `[budget.importance]`",
-                (FROM, ("budget", "importance")),
-            )
+            what = " does nothing without importances of columns"
+            hint = "add `importance_from`, or state them under `[budget.importance]`"
+            yield about(path, what, hint, FROM, IMPORTANCE)
 
 
 def groups_are_of_columns(config: Config) -> Iterator[Finding]:
@@ -114,61 +109,48 @@ def groups_are_of_columns(config: Config) -> Iterator[Finding]:
         path: KeyPath = (*GROUPS, group)
         for name in names:
             if name in seen:
-                what = f"`{dotted(path)}`: `{name}` is in `{seen[name]}` already"
-                yield Finding(path, what, "name each column once")
+                what = f": `{name}` is in `{seen[name]}` already"
+                yield about(path, what, "name each column once")
             seen.setdefault(name, group)
             if columns and not config.data.built_in and name not in columns:
-                near = closest(name, columns)
-                what = f"`{dotted(path)}`: there is no column `{name}`"
-                hint = f"did you mean `{near}`?" if near else "remove it"
-                yield Finding(path, what, hint, (COLUMNS, SOURCE))
+                hint = closest_or(name, columns, "remove it")
+                yield about(
+                    path, f": there is no column `{name}`", hint, COLUMNS, SOURCE
+                )
 
 
 def paid_importances_fit(config: Config) -> Iterator[Finding]:
     """Earlier payments are taken off one budget, exactly, for every record."""
     if (config.budget.importance_from or "").startswith("paid:"):
-        for what, path in prepayment_obstacles(config):
-            yield Finding(
-                FROM,
-                f"`budget.importance_from`: `paid:` does not go with {what}",
-                "use importances from a public file or from a released model",
-                (path,),
-            )
+        for obstacle, path in prepayment_obstacles(config):
+            hint = "use importances from a public file or from a released model"
+            yield about(FROM, f": `paid:` does not go with {obstacle}", hint, path)
 
 
 def profile_fits(config: Config) -> Iterator[Finding]:
-    """So is what a profile has cost."""
+    """The price of a profile is taken off in the same way."""
     if config.data.profile is not None:
-        for what, path in prepayment_obstacles(config):
-            yield Finding(
-                PROFILE,
-                f"`data.profile` does not go with {what}",
-                "remove it, and state ranges and values from public knowledge",
-                (path,),
-            )
+        for obstacle, path in prepayment_obstacles(config):
+            hint = "remove it, and state ranges and values from public knowledge"
+            yield about(PROFILE, f" does not go with {obstacle}", hint, path)
 
 
 def prepayment_obstacles(config: Config) -> Iterator[tuple[str, KeyPath]]:
-    """Return where nothing can be taken off the budget for what was paid before."""
+    """Yield the settings under which no earlier payment can be taken off the budget."""
     budget = config.budget
-    profiles = bool(budget.profiles or budget.clients)
-    wrong: tuple[tuple[bool, str, KeyPath], ...] = (
-        (config.privacy.mechanism == "none", '`mechanism = "none"`', MECHANISM),
-        (budget.unit == "client", '`unit = "client"`', UNIT),
-        (config.federation.sampling_rate < 1, "`sampling_rate` below 1", RATE),
-        (bool(budget.classes), "`[[budget.classes]]`", ("budget", "classes")),
-        (profiles, "budgets that differ between sites", ("budget", "profiles")),
-    )
-    for holds, what, path in wrong:
-        if holds:
-            yield what, path
+    if config.privacy.mechanism == "none":
+        yield '`mechanism = "none"`', MECHANISM
+    if budget.unit == "client":
+        yield '`unit = "client"`', UNIT
+    if config.federation.sampling_rate < 1:
+        yield "`sampling_rate` below 1", RATE
+    if budget.classes:
+        yield "`[[budget.classes]]`", ("budget", "classes")
+    if budget.profiles or budget.clients:
+        yield "budgets that differ between sites", ("budget", "profiles")
 
 
 RULES = (
-    sources_are_known,
-    importances_are_used,
-    groups_have_importances,
-    groups_are_of_columns,
-    paid_importances_fit,
-    profile_fits,
-)
+    sources_are_known, importances_are_used, groups_have_importances,
+    groups_are_of_columns, paid_importances_fit, profile_fits,
+)  # fmt: skip

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie `[federation]` and `[evaluation]` to the rest.
+"""Rules of `[federation]` and `[evaluation]`.
 
-A key that would be ignored is an error when it shows that somebody expects something
-that will not happen. Written like `data.py`.
+A key that would be ignored is an error: its author expects something that will not
+happen.
 """
 
 import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from lexfed.config.rules.budget import MECHANISM, UNIT
-from lexfed.config.rules.data import COLUMNS
+from lexfed.config.rules.budget import MECHANISM, UNIT, remark
+from lexfed.config.rules.data import COLUMNS, SOURCE, TARGET
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import Finding
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import did_you_mean, dotted, listed, shown
+from lexfed.config.text.wording import closest_or, listed, shown
 
 METRICS: KeyPath = ("evaluation", "metrics")
 MODEL: KeyPath = ("federation", "model")
-TARGET: KeyPath = ("data", "target")
+STEP: KeyPath = ("federation", "learning_rate")
+TEST_SIZE: KeyPath = ("data", "test_size")
 MOST_WEIGHTS = 100_000_000
 """Of a network: 800 MB in double precision, several times over while it is trained."""
 
@@ -33,21 +34,19 @@ def local_training_needs_clients(config: Config) -> Iterator[Finding]:
     federation = config.federation
     if config.budget.unit == "client":
         return
-    wanted = {
+    given = {
         "local_steps": federation.local_steps > 1,
         "batch_size": federation.batch_size is not None,
     }
-    for key, given in wanted.items():
-        if given:
-            value = shown(getattr(federation, key))
-            yield Finding(
-                ("federation", key),
-                f'`federation.{key}`: needs `unit = "client"`, got: {value} '
-                'with `unit = "record"`',
-                'remove it, or set `unit = "client"` under `[budget]`; with '
-                '`unit = "record"` a round is one step over all sites',
-                (UNIT,),
-            )
+    for key in filter(given.get, given):
+        yield about(
+            ("federation", key),
+            f': needs `unit = "client"`, got: {shown(getattr(federation, key))} '
+            'with `unit = "record"`',
+            'remove it, or set `unit = "client"` under `[budget]`; with '
+            '`unit = "record"` a round is one step over all sites',
+            UNIT,
+        )
 
 
 def rule_sets_the_steps(config: Config) -> Iterator[Finding]:
@@ -55,27 +54,19 @@ def rule_sets_the_steps(config: Config) -> Iterator[Finding]:
     federation = config.federation
     if not config.follows_rule:
         return
-    wanted = {
+    without = (
+        f" does nothing without `learning_rate`: for `{federation.model}` models a "
+        "built-in rule"
+    )
+    given = {
         "momentum": federation.momentum > 0,
         "learning_rate_schedule": federation.learning_rate_schedule != "constant",
     }
-    for key, given in wanted.items():
-        if given:
-            yield Finding(
-                ("federation", key),
-                f"`federation.{key}` does nothing without `learning_rate`: for "
-                f"`{federation.model}` models a built-in rule sets the steps",
-                "set `learning_rate` too, or remove it",
-                (("federation", "learning_rate"), MODEL, UNIT, MECHANISM),
-            )
+    hint, also = "set `learning_rate` too, or remove it", (STEP, MODEL, UNIT, MECHANISM)
+    for key in filter(given.get, given):
+        yield about(("federation", key), f"{without} sets the steps", hint, *also)
     if any(clip is not None for _, clip in config.privacy.clip):
-        yield Finding(
-            ("privacy", "clip"),
-            "`privacy.clip` does nothing without `learning_rate`: for "
-            f"`{federation.model}` models a built-in rule scales and clips",
-            "set `learning_rate` too, or remove it",
-            (("federation", "learning_rate"), MODEL, UNIT, MECHANISM),
-        )
+        yield about(("privacy", "clip"), f"{without} scales and clips", hint, *also)
 
 
 def site_sizes_are_public(config: Config) -> Iterator[Finding]:
@@ -84,16 +75,15 @@ def site_sizes_are_public(config: Config) -> Iterator[Finding]:
     private = budget.unit == "record" and budget.neighbours == "add-remove"
     unprotected = config.privacy.mechanism == "none"
     if config.federation.weighting == "sites" and private and not unprotected:
-        neighbours: KeyPath = ("budget", "neighbours")
-        yield Finding(
+        yield about(
             ("federation", "weighting"),
-            '`federation.weighting`: `sites` needs `neighbours = "replace-one"`, '
+            ': `sites` needs `neighbours = "replace-one"`, '
             f"got: {shown(budget.neighbours)}",
             "under `add-remove` the number of persons at a site is private; use "
             '`weighting = "units"`, or set `neighbours = "replace-one"` under '
             "`[budget]`",
-            (UNIT, MECHANISM, neighbours),
-        )
+            UNIT, MECHANISM, ("budget", "neighbours"),
+        )  # fmt: skip
 
 
 def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
@@ -103,42 +93,37 @@ def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
         return
     if config.privacy.mechanism == "none" or budget.unit == "client":
         return
-    partition: KeyPath = ("data", "sites", "partition")
     differing: dict[KeyPath, bool] = {
         ("federation", "weighting"): config.federation.weighting == "sites",
         ("budget", "profiles"): bool(budget.profiles),
         ("budget", "clients"): budget.clients is not None,
     }
     for path in filter(differing.get, differing):
-        yield Finding(
+        yield about(
             path,
-            f'`{dotted(path)}` does not go with `partition = "dirichlet"`: whoever has '
-            "another label may be at another site, and count there by other rules",
+            ' does not go with `partition = "dirichlet"`: whoever has another label '
+            "may be at another site, and count there by other rules",
             'use `partition = "iid"`, or treat all sites alike',
-            (partition, UNIT, MECHANISM),
-        )
+            ("data", "sites", "partition"), UNIT, MECHANISM,
+        )  # fmt: skip
 
 
 def model_is_known(config: Config) -> Iterator[Finding]:
     """A model has a known name, widths, or a factory to import."""
-    model = config.federation.model
-    known = model in ("logistic", "linear", "cnn")
-    if known or _WIDTHS.fullmatch(model):
+    model, known = config.federation.model, ("logistic", "linear", "cnn")
+    if model in known or _WIDTHS.fullmatch(model):
         return
     if model.partition(":")[0] == "mlp":
-        what = f"`federation.model`: expected widths after `mlp:`, got: {shown(model)}"
-        yield Finding(MODEL, what, 'for example `model = "mlp:256,128,64"`')
+        what = f": expected widths after `mlp:`, got: {shown(model)}"
+        yield about(MODEL, what, 'for example `model = "mlp:256,128,64"`')
     elif not _FACTORY.fullmatch(model):
         names = ("logistic", "linear", "mlp:256,128,64", "cnn", "module:factory")
-        what = (
-            f"`federation.model`: expected one of {listed(names)}, got: {shown(model)}"
-        )
-        near = did_you_mean(model, ("logistic", "linear", "cnn"), "")
-        yield Finding(MODEL, what, near if near.startswith("did") else "")
+        what = f": expected one of {listed(names)}, got: {shown(model)}"
+        yield about(MODEL, what, closest_or(model, known, ""))
 
 
 def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
-    """Return how many weights a built-in model has; 0 for one that is imported.
+    """Return the number of weights of a built-in model; 0 for one that is imported.
 
     Args:
         model: as in `federation.model`.
@@ -161,61 +146,61 @@ def model_fits_in_memory(config: Config) -> Iterator[Finding]:
     """A network of more weights than this would end in an error of the machine."""
     weights = network_weights(config.federation.model)
     if weights > MOST_WEIGHTS:
-        yield Finding(
+        yield about(
             MODEL,
-            f"`federation.model`: at most {MOST_WEIGHTS:,} weights, got: "
-            f"{weights:,} between the layers of {shown(config.federation.model)}",
+            f": at most {MOST_WEIGHTS:,} weights, got: {weights:,} between the layers "
+            f"of {shown(config.federation.model)}",
             "every weight is released with noise of its own; use narrower layers",
         )
 
 
 def model_fits_target(config: Config) -> Iterator[Finding]:
     """Logistic models answer with a class, linear ones with a number."""
-    target = config.data.columns.get(config.data.target or "")
+    name, model = config.data.target or "", config.federation.model
+    target = config.data.columns.get(name)
     if target is None:
         return
-    wants_number = target.kind == "number"
-    wrong = {"logistic": wants_number, "linear": not wants_number}
-    if wrong.get(config.federation.model):
-        right = "linear" if wants_number else "logistic"
-        name = config.data.target
-        what = (
-            f"`federation.model`: `{config.federation.model}` cannot predict "
-            f"`{name}`, which is a {target.kind}"
-        )
-        also = (TARGET, (*COLUMNS, str(name)))
-        yield Finding(MODEL, what, f'use `model = "{right}"`', also)
+    right = "linear" if target.kind == "number" else "logistic"
+    if model in ("logistic", "linear") and model != right:
+        what = f": `{model}` cannot predict `{name}`, which is a {target.kind}"
+        yield about(MODEL, what, f'use `model = "{right}"`', TARGET, (*COLUMNS, name))
 
 
 def test_rows_exist(config: Config) -> Iterator[Finding]:
     """Metrics can only be declared public or paid where there are test rows."""
     metrics = config.evaluation.metrics
     if metrics != "uncovered" and config.data.test_size == 0:
-        what = f"`evaluation.metrics`: `{metrics}` does nothing with `test_size = 0`"
+        what = f": `{metrics}` does nothing with `test_size = 0`"
         hint = "set `test_size` under `[data]`, for example to 0.2, or remove `metrics`"
-        yield Finding(METRICS, what, hint, (("data", "test_size"),))
+        yield about(METRICS, what, hint, TEST_SIZE)
 
 
 def metrics_have_a_budget(config: Config) -> Iterator[Finding]:
     """Without noise there is nothing to pay with."""
     if config.evaluation.metrics == "paid" and config.privacy.mechanism == "none":
-        yield Finding(
+        yield about(
             METRICS,
-            '`evaluation.metrics`: `paid` does nothing with `mechanism = "none"`, '
-            "which spends no budget",
+            ': `paid` does nothing with `mechanism = "none"`, which spends no budget',
             "remove `metrics`, or choose another mechanism",
-            (MECHANISM,),
+            MECHANISM,
         )
 
 
+def test_rows_are_not_covered(config: Config) -> Iterator[Finding]:
+    """Remark that metrics on private test rows are outside the claim."""
+    size = config.data.test_size
+    uncovered = config.evaluation.metrics == "uncovered"
+    if size > 0 and uncovered and not config.data.built_in:
+        what = f" = {size}: metrics on these rows are not covered by the claim"
+        hint = (
+            'under `[evaluation]` set `metrics = "public"` if these rows may be known '
+            'to everyone, or `metrics = "paid"` to take the metrics from the budget'
+        )
+        yield remark(about(TEST_SIZE, what, hint, SOURCE, METRICS))
+
+
 RULES = (
-    local_training_needs_clients,
-    rule_sets_the_steps,
-    site_sizes_are_public,
-    sites_by_label_are_alike,
-    model_is_known,
-    model_fits_in_memory,
-    model_fits_target,
-    test_rows_exist,
-    metrics_have_a_budget,
-)
+    local_training_needs_clients, rule_sets_the_steps, site_sizes_are_public,
+    sites_by_label_are_alike, model_is_known, model_fits_in_memory, model_fits_target,
+    test_rows_exist, metrics_have_a_budget, test_rows_are_not_covered,
+)  # fmt: skip

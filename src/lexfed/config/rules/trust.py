@@ -3,7 +3,7 @@
 
 Its price is proven under Rényi accounting and without sampling, for sums that are
 masked; everything else is refused instead of being charged by a formula that is not
-its own. Written like `data.py`.
+its own.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from lexfed.config.rules.adapt import ACCOUNTANT, GUARANTEE
 from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
 from lexfed.config.rules.data import SITES
 from lexfed.config.tables.root import Config, FederationTable
-from lexfed.config.text.findings import Finding
+from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
 from lexfed.errors import ConfigError
@@ -26,60 +26,48 @@ COLLUDERS: KeyPath = ("federation", "colluders")
 _WITH = '`trust = "distributed"`'
 
 
-def _distributed(config: Config) -> bool:
-    return config.privacy.trust == "distributed"
-
-
 def shares_are_priced(config: Config) -> Iterator[Finding]:
     """The price of shares is known in Rényi accounting, without sampling."""
-    if not _distributed(config):
-        return
     accountant, rate = config.privacy.accountant, config.federation.sampling_rate
     if accountant != "rdp":
-        yield Finding(
+        yield about(
             ACCOUNTANT,
-            f"`privacy.accountant`: {_WITH} needs `rdp`, got: {shown(accountant)}",
+            f": {_WITH} needs `rdp`, got: {shown(accountant)}",
             "noise in shares is proven by Rényi accounting only: set "
             '`accountant = "rdp"`',
-            (TRUST,),
+            TRUST,
         )
     if rate < 1.0:
-        yield Finding(
+        yield about(
             RATE,
-            f"`federation.sampling_rate`: {_WITH} needs 1, got: {shown(rate)}",
+            f": {_WITH} needs 1, got: {shown(rate)}",
             "no useful price of sampled noise in shares is proven; take every record "
             "in every round",
-            (TRUST,),
+            TRUST,
         )
     if config.adapt.guarantee == "filter":
-        yield Finding(
-            GUARANTEE,
-            f"`adapt.guarantee`: {_WITH} needs `envelope`, got: `filter`",
-            "no filter is proven for noise in shares: remove `guarantee`",
-            (TRUST,),
-        )
-    differing = bool(config.budget.profiles or config.budget.clients)
+        what = f": {_WITH} needs `envelope`, got: `filter`"
+        hint = "no filter is proven for noise in shares: remove `guarantee`"
+        yield about(GUARANTEE, what, hint, TRUST)
+    differing = config.budget.profiles or config.budget.clients
     if differing and config.budget.realise == "sampling":
-        yield Finding(
+        yield about(
             ("budget", "realise"),
-            f"`budget.realise`: {_WITH} needs `clip`, got: `sampling`",
+            f": {_WITH} needs `clip`, got: `sampling`",
             "no useful price of sampled noise in shares is proven: let strict sites "
             'take part with a smaller weight, `realise = "clip"`',
-            (TRUST,),
+            TRUST,
         )
 
 
 def sums_are_masked(config: Config) -> Iterator[Finding]:
     """Masks need sites that answer for themselves, and noise to hide sums in."""
-    if not _distributed(config):
-        return
     if config.federation.engine == "simulation":
-        yield Finding(
+        yield about(
             ENGINE,
-            f"`federation.engine`: {_WITH} needs sites that answer for themselves, "
-            "got: `simulation`",
+            f": {_WITH} needs sites that answer for themselves, got: `simulation`",
             'set `engine = "inprocess"`, or `"flare"` between organisations',
-            (TRUST,),
+            TRUST,
         )
     if config.privacy.mechanism == "none":
         yield Finding(
@@ -94,22 +82,22 @@ def sums_are_masked(config: Config) -> Iterator[Finding]:
 def presence_is_public(config: Config) -> Iterator[Finding]:
     """Membership in a masked sum is known to all, so it cannot be what is hidden."""
     budget = config.budget
-    hidden = budget.unit == "client" and budget.neighbours == "add-remove"
-    if _distributed(config) and hidden:
-        yield Finding(
+    if budget.unit == "client" and budget.neighbours == "add-remove":
+        yield about(
             ("budget", "neighbours"),
-            f'`budget.neighbours`: {_WITH} with `unit = "client"` needs '
-            f"`replace-one`, got: {shown(budget.neighbours)}",
+            f': {_WITH} with `unit = "client"` needs `replace-one`, '
+            f"got: {shown(budget.neighbours)}",
             "sites sign who is in a sum, so that a site takes part is public; "
             '`neighbours = "replace-one"` protects what it holds',
-            (TRUST, UNIT),
+            TRUST,
+            UNIT,
         )
 
 
 def sites_are_enough(config: Config) -> Iterator[Finding]:
     """Few sites withstand few dropouts and colluders."""
     known = _number_of_sites(config)
-    if known is None or not _distributed(config):
+    if known is None:
         return
     sites, path = known
     federation = config.federation
@@ -139,28 +127,28 @@ def _number_of_sites(config: Config) -> tuple[int, KeyPath] | None:
 
 
 def cohort_keys_are_used(config: Config) -> Iterator[Finding]:
-    """A key that would be ignored shows that somebody expects something of it."""
-    if _distributed(config):
-        return
-    federation, trust = config.federation, config.privacy.trust
+    """Settings of noise in shares would be ignored under other trust."""
+    federation = config.federation
     needs = {"colluders": _WITH}
     if federation.engine != "flare":
         either = f'{_WITH} or `engine = "flare"`'
         needs |= {"dropouts": either, "setup_rounds": either}
-    for key, wanted in sorted(needs.items()):
+    for key, wanted in needs.items():
         if getattr(federation, key) != FederationTable.model_fields[key].default:
-            yield Finding(
-                ("federation", key),
-                f"`federation.{key}` needs {wanted}, got: {shown(trust)}",
-                f"remove it, or set {_WITH} under `[privacy]`",
-                (TRUST, ENGINE),
-            )
+            what = f" needs {wanted}, got: {shown(config.privacy.trust)}"
+            hint = f"remove it, or set {_WITH} under `[privacy]`"
+            yield about(("federation", key), what, hint, TRUST, ENGINE)
 
 
-RULES = (
-    shares_are_priced,
-    sums_are_masked,
-    presence_is_public,
-    sites_are_enough,
-    cohort_keys_are_used,
-)
+def shares_are_possible(config: Config) -> Iterator[Finding]:
+    """Noise in shares has needs of its own; without it, its settings do nothing."""
+    if config.privacy.trust == "distributed":
+        for rule in (
+            shares_are_priced, sums_are_masked, presence_is_public, sites_are_enough
+        ):  # fmt: skip
+            yield from rule(config)
+    else:
+        yield from cohort_keys_are_used(config)
+
+
+RULES = (shares_are_possible,)

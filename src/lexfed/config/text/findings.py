@@ -40,6 +40,11 @@ class Finding:
     note: bool = False
 
 
+def about(path: KeyPath, what: str, hint: str = "", *also: KeyPath) -> Finding:
+    """Return a finding that begins with the name of its key, as in "`KEY`: WHAT"."""
+    return Finding(path, f"`{dotted(path)}`{what}", hint, also)
+
+
 # Names a reader may know from the project's plans. Saying "unknown" of them would
 # send people looking for a typing mistake that they did not make.
 UNAVAILABLE_KEYS: frozenset[KeyPath] = frozenset(

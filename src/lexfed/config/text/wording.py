@@ -99,6 +99,12 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return folded[near[0]] if near else None
 
 
+def closest_or(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint with the closest known name, or the hint for when none is close."""
+    near = closest(name, known)
+    return otherwise if near is None else f"did you mean `{near}`?"
+
+
 def did_you_mean(
     name: str, known: Iterable[str], otherwise: str, form: str = "{}"
 ) -> str:
