@@ -24,18 +24,16 @@ class Table:
 
     Attributes:
         columns: values of each feature read, and of the target where there is one.
-        persons: for each row the code of its person; one code per row where the
-            schema has no person key.
+        persons: each row's person as a code; a code per row without a person key.
         person_keys: the key behind each code. Kept for stable splits; never shown.
-        sites: for each row the code of its site.
-        site_names: the name behind each site code.
+        sites: each row's site as a code, an index into `site_names`.
         rows: row number in the source, as `DataProblem` counts it.
-        files: the sources read; `file_codes` gives the source of each row.
+        file_codes: each row's source, an index into `files`.
         clamped: number of values of a column outside its declared range. Like
             `undeclared`, a fact about private rows: for the people who hold the
             data, never for a claim, a model or anybody else.
         undeclared: number of values of a column that are not in its declared list.
-        ignored: columns of the sources that nobody declared; they were not read.
+        ignored: columns of the sources that are not declared; they were not read.
     """
 
     schema: Schema

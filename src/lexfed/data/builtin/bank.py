@@ -6,6 +6,9 @@ together; default depends on what the client earns and owes, on the region's
 economy, and to some degree on illness, which only the special columns show. Church
 tax and union dues carry almost nothing: a report should show that they are not
 needed. One row is one client.
+
+Banks hold special categories without asking for them: a standing order to a union,
+church tax or a pharmacy bill says what no application form may ask.
 """
 
 from typing import Any
@@ -13,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.checks import in_range
 from lexfed.data.builtin.declarations import (
     CCPA_PERSONAL,
     CCPA_SENSITIVE,
@@ -24,12 +26,12 @@ from lexfed.data.builtin.declarations import (
     ArticleReference,
     BuiltinSource,
     DeclaredColumn,
-    DeclaredTag,
     builtin_source,
     category_names,
-    declared_tag,
+    declared,
     draw_categories,
-    draw_site_sizes,
+    drawn_columns,
+    operational,
     softmax,
     with_gaps,
 )
@@ -45,122 +47,72 @@ CHANNELS = ("branch", "online", "broker")
 AGE = (18.0, 100.0)
 INCOME = (2_000.0, 500_000.0)
 LOAN = (500.0, 200_000.0)
-LATE_PAYMENTS = (0.0, 12.0)
 HEALTH_SPENDING = (0.0, 20_000.0)
 UNEMPLOYMENT = (0.0, 20.0)
-BASE_RATE = (-1.0, 10.0)
 
 
-def _about_client(category: str, reason: str) -> DeclaredTag:
-    return declared_tag(Tier.PERSONAL, category, reason, PERSONAL_DATA, CCPA_PERSONAL)
+def _identifier(
+    column: Column, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredColumn:
+    articles = (PERSONAL_DATA, *articles, CCPA_PERSONAL)
+    return declared(column, Tier.IDENTIFIER, category, reason, *articles)
 
 
-def _special(category: str, reason: str, *articles: ArticleReference) -> DeclaredTag:
-    return declared_tag(
-        Tier.SPECIAL, category, reason, SPECIAL_DATA, *articles, CCPA_SENSITIVE
-    )
+def _about_client(column: Column, category: str, reason: str) -> DeclaredColumn:
+    articles = (PERSONAL_DATA, CCPA_PERSONAL)
+    return declared(column, Tier.PERSONAL, category, reason, *articles)
 
 
-def _operational(reason: str) -> DeclaredTag:
-    return declared_tag(Tier.NON_PERSONAL, "operational", reason)
+def _special(
+    column: Column, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredColumn:
+    articles = (SPECIAL_DATA, *articles, CCPA_SENSITIVE)
+    return declared(column, Tier.SPECIAL, category, reason, *articles)
 
 
 DECLARED = (
-    DeclaredColumn(
-        Column("client_id", "text", missing=False),
-        declared_tag(
-            Tier.IDENTIFIER,
-            "pseudonym",
-            "a pseudonym that stands for one client",
-            PERSONAL_DATA,
-            PSEUDONYM,
-            CCPA_PERSONAL,
-        ),
-    ),
-    DeclaredColumn(
-        Column("bank", "text", missing=False),
-        _about_client("economic", "says with which bank the client deals"),
-    ),
-    DeclaredColumn(
-        Column("account_number", "text", missing=False),
-        declared_tag(
-            Tier.IDENTIFIER,
-            "account number",
-            "the account number names the client",
-            PERSONAL_DATA,
-            CCPA_PERSONAL,
-        ),
-    ),
-    DeclaredColumn(
-        Column("age", "number", range=AGE, missing=False),
-        _about_client("demographic", "age in years narrows down who somebody is"),
-    ),
-    DeclaredColumn(
-        Column("sex", "category", values=SEXES),
-        _about_client("demographic", "sex as registered, not a special category"),
-    ),
-    DeclaredColumn(
-        Column("marital_status", "category", values=MARITAL),
-        _about_client("social", "family status of the client"),
-    ),
-    DeclaredColumn(
-        Column("employment", "category", values=EMPLOYMENT),
-        _about_client("economic", "how the client earns a living"),
-    ),
-    DeclaredColumn(
-        Column("income", "number", range=INCOME, scale="log"),
-        _about_client("economic", "yearly income of the client"),
-    ),
-    DeclaredColumn(
-        Column("loan_amount", "number", range=LOAN, scale="log", missing=False),
-        _about_client("economic", "what the client borrowed"),
-    ),
-    DeclaredColumn(
-        Column("late_payments", "number", range=LATE_PAYMENTS),
-        _about_client("economic", "months of the last year with a late payment"),
-    ),
-    DeclaredColumn(
-        Column("health_spending", "number", range=HEALTH_SPENDING, scale="log"),
-        _special(
-            "health",
-            "payments to clinics and pharmacies in a year reveal the state of health",
-            HEALTH_DATA,
-        ),
-    ),
-    DeclaredColumn(
-        Column("disability_benefit", "flag"),
-        _special("health", "a disability benefit reveals a condition", HEALTH_DATA),
-    ),
-    DeclaredColumn(
-        Column("church_tax", "flag"),
-        _special("religion", "church tax on the account reveals a religious belief"),
-    ),
-    DeclaredColumn(
-        Column("union_dues", "flag"),
-        _special("trade union", "dues on the account reveal union membership"),
-    ),
-    DeclaredColumn(
-        Column("product", "category", values=PRODUCTS, missing=False),
-        _operational("the bank's product, offered to everybody alike"),
-    ),
-    DeclaredColumn(
-        Column("channel", "category", values=CHANNELS, missing=False),
-        _operational("through which sales channel the contract was closed"),
-    ),
-    DeclaredColumn(
-        Column("regional_unemployment", "number", range=UNEMPLOYMENT, missing=False),
-        _operational("published statistic of the bank's region in that quarter"),
-    ),
-    DeclaredColumn(
-        Column("base_rate", "number", range=BASE_RATE, missing=False),
-        _operational("the central bank's rate in that quarter"),
-    ),
-    DeclaredColumn(
-        Column("defaulted", "flag", missing=False),
-        _about_client("economic", "whether the client failed to repay"),
-    ),
-)
-
+    _identifier(Column("client_id", "text", missing=False), "pseudonym",
+                "a pseudonym that stands for one client", PSEUDONYM),
+    _about_client(Column("bank", "text", missing=False), "economic",
+                  "says with which bank the client deals"),
+    _identifier(Column("account_number", "text", missing=False), "account number",
+                "the account number names the client"),
+    _about_client(Column("age", "number", range=AGE, missing=False), "demographic",
+                  "age in years narrows down who somebody is"),
+    _about_client(Column("sex", "category", values=SEXES), "demographic",
+                  "sex as registered, not a special category"),
+    _about_client(Column("marital_status", "category", values=MARITAL), "social",
+                  "family status of the client"),
+    _about_client(Column("employment", "category", values=EMPLOYMENT), "economic",
+                  "how the client earns a living"),
+    _about_client(Column("income", "number", range=INCOME, scale="log"), "economic",
+                  "yearly income of the client"),
+    _about_client(Column("loan_amount", "number", range=LOAN, scale="log",
+                         missing=False), "economic", "what the client borrowed"),
+    _about_client(Column("late_payments", "number", range=(0.0, 12.0)), "economic",
+                  "months of the last year with a late payment"),
+    _special(Column("health_spending", "number", range=HEALTH_SPENDING, scale="log"),
+             "health", "payments to clinics and pharmacies in a year reveal the state "
+             "of health", HEALTH_DATA),
+    _special(Column("disability_benefit", "flag"), "health",
+             "a disability benefit reveals a condition", HEALTH_DATA),
+    _special(Column("church_tax", "flag"), "religion",
+             "church tax on the account reveals a religious belief"),
+    _special(Column("union_dues", "flag"), "trade union",
+             "dues on the account reveal union membership"),
+    operational(Column("product", "category", values=PRODUCTS, missing=False),
+                "the bank's product, offered to everybody alike"),
+    operational(Column("channel", "category", values=CHANNELS, missing=False),
+                "through which sales channel the contract was closed"),
+    operational(Column("regional_unemployment", "number", range=UNEMPLOYMENT,
+                       missing=False),
+                "published statistic of the bank's region in that quarter"),
+    operational(Column("base_rate", "number", range=(-1.0, 10.0), missing=False),
+                "the central bank's rate in that quarter"),
+    _about_client(Column("defaulted", "flag", missing=False), "economic",
+                  "whether the client failed to repay"),
+)  # fmt: skip
+"""The public declaration: nothing here is computed from generated rows."""
 
 # Effects on the odds that a loan fails, on the log-odds scale.
 _BASE = -2.45
@@ -183,18 +135,8 @@ def bank(seed: int = 7, sites: int = 6, clients: int = 8000) -> BuiltinSource:
         sites: number of banks, at least 1.
         clients: number of clients in all, at least one for each bank.
     """
-    in_range(1, clients, sites=sites)
-    streams = np.random.SeedSequence(seed).spawn(sites)
-    first = 0
-    parts: list[dict[str, NDArray[Any]]] = []
-    for site, size in enumerate(draw_site_sizes(clients, sites)):
-        generator = np.random.default_rng(streams[site])
-        parts.append(_one_bank(generator, site, size, first))
-        first += size
-    columns = {
-        item.column.name: np.concatenate([part[item.column.name] for part in parts])
-        for item in DECLARED
-    }
+    names = [column.name for column, _ in DECLARED]
+    columns = drawn_columns(_one_bank, names, seed, sites, clients)
     return builtin_source(
         frame_of_arrays("synthetic:bank", columns),
         DECLARED,

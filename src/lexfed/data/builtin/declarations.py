@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declaration of a built-in source: its columns, tiers, articles and reasons.
+"""Built-in sources: the declaration of each column, and draws that generators share.
 
 The references name the definition a column meets. Whether an exemption applies (the
 CCPA leaves out much of what HIPAA and the GLBA already govern, Cal. Civ. Code
 1798.145(c) and (e)) depends on who holds the data and is not decided here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats, Integers
+from lexfed.checks import in_range
 from lexfed.data.reading.frames import Frame
 from lexfed.data.schema import Column, Schema
 from lexfed.tiers import Tier
@@ -42,12 +43,7 @@ class DeclaredTag:
     reason: str
 
 
-@dataclass(frozen=True)
-class DeclaredColumn:
-    """A column of a built-in source together with its tag."""
-
-    column: Column
-    tag: DeclaredTag
+DeclaredColumn = tuple[Column, DeclaredTag]
 
 
 @dataclass(frozen=True)
@@ -65,16 +61,21 @@ class BuiltinSource:
     sites: tuple[str, ...] = ()
 
 
-def declared_tag(
-    tier: Tier, category: str, reason: str, *articles: ArticleReference
-) -> DeclaredTag:
-    """Return a tag; the articles come last because there may be several."""
-    return DeclaredTag(tier, category, articles, reason)
+def declared(
+    column: Column, tier: Tier, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredColumn:
+    """Return a column with its tag."""
+    return column, DeclaredTag(tier, category, articles, reason)
+
+
+def operational(column: Column, reason: str) -> DeclaredColumn:
+    """Return a column that concerns no person, with its tag."""
+    return declared(column, Tier.NON_PERSONAL, "operational", reason)
 
 
 def builtin_source(
     frame: Frame,
-    declared: tuple[DeclaredColumn, ...],
+    declared: Sequence[DeclaredColumn],
     *,
     target: str,
     person: str | None = None,
@@ -83,11 +84,31 @@ def builtin_source(
     sites: tuple[str, ...] = (),
 ) -> BuiltinSource:
     """Return a built-in source of a frame and its declarations."""
-    schema = Schema(
-        tuple(item.column for item in declared), target, person=person, site=site
-    )
-    tags = {item.column.name: item.tag for item in declared}
+    columns = tuple(column for column, _ in declared)
+    schema = Schema(columns, target, person=person, site=site)
+    tags = {column.name: tag for column, tag in declared}
     return BuiltinSource(frame, schema, tags, records_per_person, sites)
+
+
+SiteDraw = Callable[[np.random.Generator, int, int, int], dict[str, NDArray[Any]]]
+"""From generator, site, number of its people and of the first, the site's columns."""
+
+
+def drawn_columns(
+    draw_site: SiteDraw, names: Sequence[str], seed: int, sites: int, people: int
+) -> dict[str, NDArray[Any]]:
+    """Return the named columns of all sites; each site has a random stream of its own.
+
+    Raises:
+        ValueError: if there is no site, or more sites than people.
+    """
+    in_range(1, people, sites=sites)
+    streams = np.random.SeedSequence(seed).spawn(sites)
+    first, parts = 0, []
+    for site, size in enumerate(draw_site_sizes(people, sites)):
+        parts.append(draw_site(np.random.default_rng(streams[site]), site, size, first))
+        first += size
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
 def draw_site_sizes(total: int, sites: int) -> list[int]:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
-from lexfed.checks import in_range
 from lexfed.data.builtin.declarations import (
     HEALTH_DATA,
     HIPAA_AREA,
@@ -25,14 +24,15 @@ from lexfed.data.builtin.declarations import (
     PERSONAL_DATA,
     PSEUDONYM,
     SPECIAL_DATA,
+    ArticleReference,
     BuiltinSource,
     DeclaredColumn,
-    DeclaredTag,
     builtin_source,
     category_names,
-    declared_tag,
+    declared,
     draw_categories,
-    draw_site_sizes,
+    drawn_columns,
+    operational,
     softmax,
     with_gaps,
 )
@@ -61,117 +61,64 @@ HBA1C = (3.5, 16.0)
 OCCUPANCY = (50.0, 120.0)
 
 
-def _about_person(category: str, reason: str) -> DeclaredTag:
-    return declared_tag(Tier.PERSONAL, category, reason, PERSONAL_DATA, HIPAA_PHI)
+def _about_patient(
+    column: Column, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredColumn:
+    articles = (PERSONAL_DATA, HIPAA_PHI, *articles)
+    return declared(column, Tier.PERSONAL, category, reason, *articles)
 
 
-def _health(reason: str) -> DeclaredTag:
-    return declared_tag(
-        Tier.SPECIAL, "health", reason, SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI
-    )
-
-
-def _operational(reason: str) -> DeclaredTag:
-    return declared_tag(Tier.NON_PERSONAL, "operational", reason)
+def _health(column: Column, reason: str) -> DeclaredColumn:
+    articles = (SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI)
+    return declared(column, Tier.SPECIAL, "health", reason, *articles)
 
 
 DECLARED = (
-    DeclaredColumn(
-        Column("patient_id", "text", missing=False),
-        declared_tag(
-            Tier.IDENTIFIER,
-            "pseudonym",
-            "a pseudonym that links all visits of a patient",
-            PERSONAL_DATA,
-            PSEUDONYM,
-            HIPAA_PHI,
-        ),
-    ),
-    DeclaredColumn(
-        Column("hospital", "text", missing=False),
-        _about_person("location", "says where the patient was treated"),
-    ),
-    DeclaredColumn(
-        Column("mrn", "text", missing=False),
-        declared_tag(
-            Tier.IDENTIFIER,
-            "record number",
-            "the medical record number names the patient inside the hospital",
-            PERSONAL_DATA,
-            HIPAA_RECORD_NUMBER,
-        ),
-    ),
-    DeclaredColumn(
-        Column("age", "number", range=AGE, missing=False),
-        _about_person("demographic", "age in years narrows down who somebody is"),
-    ),
-    DeclaredColumn(
-        Column("sex", "category", values=SEXES),
-        _about_person("demographic", "sex as registered, not a special category"),
-    ),
-    DeclaredColumn(
-        Column("postcode_area", "category", values=AREAS),
-        declared_tag(
-            Tier.PERSONAL,
-            "location",
-            "a district of some tens of thousands of people, linked to a patient",
-            PERSONAL_DATA,
-            HIPAA_PHI,
-            HIPAA_AREA,
-        ),
-    ),
-    DeclaredColumn(
-        Column("insurance", "category", values=INSURANCES),
-        _about_person("economic", "who pays says something about income, not health"),
-    ),
-    DeclaredColumn(
-        Column("living", "category", values=LIVING),
-        _about_person("social", "with whom the patient lives"),
-    ),
-    DeclaredColumn(
-        Column("diagnosis", "category", values=DIAGNOSES),
-        _health("the main diagnosis of the visit is data concerning health"),
-    ),
-    DeclaredColumn(
-        Column("medication", "category", values=MEDICATIONS),
-        _health("the class of the main medicine reveals the illness it treats"),
-    ),
-    DeclaredColumn(
-        Column("hba1c", "number", range=HBA1C),
-        _health("a laboratory value (glycated haemoglobin, percent)"),
-    ),
-    DeclaredColumn(
-        Column("ethnicity", "category", values=ETHNICITIES),
-        declared_tag(
-            Tier.SPECIAL,
-            "ethnic origin",
-            "reveals racial or ethnic origin",
-            SPECIAL_DATA,
-            HIPAA_PHI,
-        ),
-    ),
-    DeclaredColumn(
-        Column("ward", "category", values=WARDS, missing=False),
-        _operational("a building code shared by every speciality, not about a patient"),
-    ),
-    DeclaredColumn(
-        Column("weekday", "category", values=WEEKDAYS, missing=False),
-        _operational("the weekday of discharge follows the rota, no date is kept"),
-    ),
-    DeclaredColumn(
-        Column("season", "category", values=SEASONS, missing=False),
-        _operational("the quarter of the year, shared by all patients of that time"),
-    ),
-    DeclaredColumn(
-        Column("bed_occupancy", "number", range=OCCUPANCY),
-        _operational("percent of beds in use in the whole hospital that day"),
-    ),
-    DeclaredColumn(
-        Column("readmitted", "flag", missing=False),
-        _health("readmission within 30 days: the label itself is health data"),
-    ),
-)
+    declared(Column("patient_id", "text", missing=False), Tier.IDENTIFIER, "pseudonym",
+             "a pseudonym that links all visits of a patient",
+             PERSONAL_DATA, PSEUDONYM, HIPAA_PHI),
+    _about_patient(Column("hospital", "text", missing=False), "location",
+                   "says where the patient was treated"),
+    declared(Column("mrn", "text", missing=False), Tier.IDENTIFIER, "record number",
+             "the medical record number names the patient inside the hospital",
+             PERSONAL_DATA, HIPAA_RECORD_NUMBER),
+    _about_patient(Column("age", "number", range=AGE, missing=False), "demographic",
+                   "age in years narrows down who somebody is"),
+    _about_patient(Column("sex", "category", values=SEXES), "demographic",
+                   "sex as registered, not a special category"),
+    _about_patient(Column("postcode_area", "category", values=AREAS), "location",
+                   "a district of some tens of thousands of people, linked to a "
+                   "patient", HIPAA_AREA),
+    _about_patient(Column("insurance", "category", values=INSURANCES), "economic",
+                   "who pays says something about income, not health"),
+    _about_patient(Column("living", "category", values=LIVING), "social",
+                   "with whom the patient lives"),
+    _health(Column("diagnosis", "category", values=DIAGNOSES),
+            "the main diagnosis of the visit is data concerning health"),
+    _health(Column("medication", "category", values=MEDICATIONS),
+            "the class of the main medicine reveals the illness it treats"),
+    _health(Column("hba1c", "number", range=HBA1C),
+            "a laboratory value (glycated haemoglobin, percent)"),
+    declared(Column("ethnicity", "category", values=ETHNICITIES), Tier.SPECIAL,
+             "ethnic origin", "reveals racial or ethnic origin",
+             SPECIAL_DATA, HIPAA_PHI),
+    operational(Column("ward", "category", values=WARDS, missing=False),
+                "a building code shared by every speciality, not about a patient"),
+    operational(Column("weekday", "category", values=WEEKDAYS, missing=False),
+                "the weekday of discharge follows the rota, no date is kept"),
+    operational(Column("season", "category", values=SEASONS, missing=False),
+                "the quarter of the year, shared by all patients of that time"),
+    operational(Column("bed_occupancy", "number", range=OCCUPANCY),
+                "percent of beds in use in the whole hospital that day"),
+    _health(Column("readmitted", "flag", missing=False),
+            "readmission within 30 days: the label itself is health data"),
+)  # fmt: skip
+"""The public declaration.
 
+Nothing here is computed from generated rows: a reader of a real register would write
+down the same ranges and lists from its manual. Length of stay is left out on purpose:
+it looks operational but tells how ill somebody was.
+"""
 
 RECORDS_PER_PERSON = 4
 
@@ -219,18 +166,8 @@ def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> BuiltinSour
         sites: number of hospitals, at least 1.
         patients: number of patients in all, at least one for each hospital.
     """
-    in_range(1, patients, sites=sites)
-    streams = np.random.SeedSequence(seed).spawn(sites)
-    first = 0
-    parts: list[dict[str, NDArray[Any]]] = []
-    for site, size in enumerate(draw_site_sizes(patients, sites)):
-        generator = np.random.default_rng(streams[site])
-        parts.append(_one_hospital(generator, site, size, first))
-        first += size
-    columns = {
-        item.column.name: np.concatenate([part[item.column.name] for part in parts])
-        for item in DECLARED
-    }
+    names = [column.name for column, _ in DECLARED]
+    columns = drawn_columns(_one_hospital, names, seed, sites, patients)
     return builtin_source(
         frame_of_arrays("synthetic:hospital", columns),
         DECLARED,

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources that come with lexfed or scikit-learn, by name.
 
-They bring their own schema and tags, so a run on them needs no declarations.
+They bring their own schema and tags, so a run on them needs no declarations. Those of
+scikit-learn are declared here. Their ranges are constants, rounded outwards from the
+documentation of the sets and from clinical reference ranges, and never computed from
+the rows: a range that follows the data would change when a person is removed, and so
+tell of that person.
 """
 
 import inspect
@@ -20,9 +24,8 @@ from lexfed.data.builtin.declarations import (
     SPECIAL_DATA,
     BuiltinSource,
     DeclaredColumn,
-    DeclaredTag,
     builtin_source,
-    declared_tag,
+    declared,
 )
 from lexfed.data.builtin.hospital import hospital
 from lexfed.data.reading.frames import frame_of_arrays
@@ -60,10 +63,9 @@ _DIABETES: tuple[tuple[str, tuple[float, float], str], ...] = (
 )
 
 
-def _health(reason: str) -> DeclaredTag:
-    return declared_tag(
-        Tier.SPECIAL, "health", reason, SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI
-    )
+def _health(column: Column, reason: str) -> DeclaredColumn:
+    articles = (SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI)
+    return declared(column, Tier.SPECIAL, "health", reason, *articles)
 
 
 def breast_cancer() -> BuiltinSource:
@@ -71,26 +73,21 @@ def breast_cancer() -> BuiltinSource:
     from sklearn.datasets import load_breast_cancer
 
     inputs, labels = load_breast_cancer(return_X_y=True)
-    declared: list[DeclaredColumn] = []
+    rows: list[DeclaredColumn] = []
     columns: dict[str, NDArray[Any]] = {}
     for block, statistic in enumerate(_STATISTICS):
         for place, (measure, ranges) in enumerate(_NUCLEI.items()):
             name = f"{statistic}_{measure}"
             scale: NumberScale = "log" if measure in _WIDE else "linear"
-            column = Column(
-                name, "number", range=ranges[block], scale=scale, missing=False
-            )
+            column = Column(name, "number", ranges[block], scale=scale, missing=False)
             reason = f"{measure.replace('_', ' ')} of a patient's tumour cells"
-            declared.append(DeclaredColumn(column, _health(reason)))
+            rows.append(_health(column, reason))
             columns[name] = inputs[:, block * len(_NUCLEI) + place]
     label = Column("malignant", "flag", missing=False)
-    declared.append(
-        DeclaredColumn(label, _health("the diagnosis itself is health data"))
-    )
-    # The set codes malignant as 0.
-    columns["malignant"] = labels == 0
+    rows.append(_health(label, "the diagnosis itself is health data"))
+    columns["malignant"] = labels == 0  # the set codes malignant as 0
     frame = frame_of_arrays("sklearn:breast_cancer", columns)
-    return builtin_source(frame, tuple(declared), target="malignant")
+    return builtin_source(frame, rows, target="malignant")
 
 
 def diabetes() -> BuiltinSource:
@@ -98,41 +95,25 @@ def diabetes() -> BuiltinSource:
     from sklearn.datasets import load_diabetes
 
     inputs, progression = load_diabetes(return_X_y=True, scaled=False)
-    declared = [
-        DeclaredColumn(
-            Column("age", "number", range=(18.0, 90.0), missing=False),
-            declared_tag(
-                Tier.PERSONAL,
-                "demographic",
-                "age in years narrows down who somebody is",
-                PERSONAL_DATA,
-                HIPAA_PHI,
-            ),
-        ),
-        DeclaredColumn(
-            Column("sex", "category", values=("1", "2"), missing=False),
-            declared_tag(
-                Tier.PERSONAL,
-                "demographic",
-                "sex as registered (coded 1 and 2), not a special category",
-                PERSONAL_DATA,
-                HIPAA_PHI,
-            ),
-        ),
-    ]
+    rows = [
+        declared(Column("age", "number", range=(18.0, 90.0), missing=False),
+                 Tier.PERSONAL, "demographic",
+                 "age in years narrows down who somebody is", PERSONAL_DATA, HIPAA_PHI),
+        declared(Column("sex", "category", values=("1", "2"), missing=False),
+                 Tier.PERSONAL, "demographic",
+                 "sex as registered (coded 1 and 2), not a special category",
+                 PERSONAL_DATA, HIPAA_PHI),
+    ]  # fmt: skip
     columns: dict[str, NDArray[Any]] = {"age": inputs[:, 0], "sex": inputs[:, 1]}
     for place, (name, limits, meaning) in enumerate(_DIABETES, start=2):
         column = Column(name, "number", range=limits, missing=False)
-        declared.append(
-            DeclaredColumn(column, _health(f"{meaning}, a health measurement"))
-        )
+        rows.append(_health(column, f"{meaning}, a health measurement"))
         columns[name] = inputs[:, place]
     target = Column("progression", "number", range=(0.0, 400.0), missing=False)
-    reason = "how far the disease went in a year is health data"
-    declared.append(DeclaredColumn(target, _health(reason)))
+    rows.append(_health(target, "how far the disease went in a year is health data"))
     columns["progression"] = np.asarray(progression, dtype=np.float64)
     frame = frame_of_arrays("sklearn:diabetes", columns)
-    return builtin_source(frame, tuple(declared), target="progression")
+    return builtin_source(frame, rows, target="progression")
 
 
 _SOURCES: dict[str, Callable[..., BuiltinSource]] = {

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lots that persons draw: one number each, that nothing about anybody decides.
+"""Lots: one random number per person, and the choice of test persons by them.
 
-Who is held back for testing, and who is at which made-up site, must not depend on who
+Who is held back for testing, and who is at which simulated site, must not depend on who
 else is there: remove one row, and nobody else may move. So every person draws a lot of
 their own, by a keyed hash under a key that is drawn for the run and stays secret. To
 whoever does not know the key, lots of different persons are independent coins, whatever
 the persons' keys are, be they only the places of rows in a file. The coins of all
 others then have the same law with and without a person, which is what the proof needs
 (docs/theory/guarantees.md, Lemma 4).
+
+A lot looks at no feature and no label, so the split respects the tiers. The price is
+that the size of the test set is `test_size` on average, not exactly.
 """
 
 import hashlib
@@ -28,10 +31,8 @@ _KEY = 32
 class LotKeys:
     """The keys under which persons draw lots; secret, and for one run only.
 
-    Attributes:
-        split: decides who is held back for testing.
-        sites: decides who is at which site, where one table is dealt out.
-        private: whether nobody can know or repeat them.
+    `split` decides who is held back for testing, `sites` who is at which simulated
+    site; `private` is true if nobody can know or repeat them.
     """
 
     split: bytes = field(repr=False)
@@ -56,11 +57,7 @@ class LotKeys:
 
     @classmethod
     def from_bytes(cls, kept: bytes) -> "LotKeys":
-        """Return the keys of bytes that `to_bytes` made.
-
-        Raises:
-            ValueError: if `to_bytes` cannot have made them.
-        """
+        """Return the keys of bytes that `to_bytes` made; `ValueError` for others."""
         if len(kept) != 2 * _KEY:
             raise ValueError("not two keys")
         return cls(kept[:_KEY], kept[_KEY:], private=True)

@@ -87,9 +87,8 @@ def read_frames(
     for frame in frames:
         for name in wanted:
             if name not in frame.columns:
-                problems.add(
-                    "column-missing", "is not there", file=frame.name, column=name
-                )
+                what, file = "is not there", frame.name
+                problems.add("column-missing", what, file=file, column=name)
     return _table(frames, schema, wanted, problems, strict=strict)
 
 
@@ -121,12 +120,9 @@ def _table(
             continue
         readings = [
             convert_column(
-                schema.by_name(name),
-                frame,
-                problems,
-                strict=strict,
-                target=name == schema.target,
-            )
+                schema.by_name(name), frame, problems,
+                strict=strict, target=name == schema.target,
+            )  # fmt: skip
             for frame in frames
             if name in frame.columns
         ]
@@ -155,19 +151,13 @@ def _table(
         else np.unique(np.array(sites, dtype=str), return_inverse=True)
     )
     return Table(
-        schema=schema,
-        columns=columns,
-        persons=person_codes,
-        person_keys=person_keys,
+        schema=schema, columns=columns, persons=person_codes, person_keys=person_keys,
         sites=np.asarray(site_codes, dtype=np.int64),
         site_names=tuple(str(name) for name in site_names),
-        rows=rows,
-        file_codes=file_codes,
-        files=files,
-        clamped=clamped,
+        rows=rows, file_codes=file_codes, files=files, clamped=clamped,
         undeclared=undeclared,
         ignored=tuple(sorted({n for frame in frames for n in frame.ignored})),
-    )
+    )  # fmt: skip
 
 
 def _keys(
