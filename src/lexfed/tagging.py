@@ -35,13 +35,7 @@ CONFIGURATION = ".toml"
 
 @dataclass(frozen=True)
 class TaggedColumns:
-    """Tagged columns, and the laws that they were tagged by.
-
-    Attributes:
-        columns: in the order of the input.
-        catalogues: the laws that were asked.
-        disagreements: columns about which the files of several sites disagree.
-    """
+    """Tagged columns, the laws that were asked, and what files of sites disagree on."""
 
     columns: tuple[TaggedColumn, ...]
     catalogues: tuple[LawCatalogue, ...]
@@ -70,14 +64,10 @@ def tag(
         ConfigError: if a law, a catalogue, a configuration or a setting is wrong.
         DataError: if there are no columns that could be tagged.
     """
-    found = tagged_columns(
-        source,
-        schema=schema,
-        jurisdictions=jurisdictions,
-        catalogues=catalogues,
+    return tagged_columns(
+        source, schema=schema, jurisdictions=jurisdictions, catalogues=catalogues,
         settings=settings,
-    )
-    return found.columns
+    ).columns  # fmt: skip
 
 
 def tagged_columns(
@@ -169,7 +159,7 @@ def _strictest(
     """Return the suggestion of a site that agrees with the merged tag."""
     found = next(
         one
-        for site in merged.said
+        for site in merged.by_site
         for one in sites[site]
         if (one.column.name, one.tier, one.category)
         == (merged.column, merged.tier, merged.category)

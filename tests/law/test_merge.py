@@ -30,7 +30,7 @@ def test_the_strictest_counts_and_disagreement_is_shown() -> None:
     )
     assert (found.tier, found.category, found.review) == ("special", "health", True)
     assert found.disagree
-    assert {site: said.tier for site, said in found.said.items()} == {
+    assert {site: by_site.tier for site, by_site in found.by_site.items()} == {
         "north": "non_personal",
         "south": "special",
     }
@@ -53,8 +53,10 @@ def test_sites_that_agree_need_no_review_unless_one_asks() -> None:
 
 
 def test_most_sites_of_the_tier_name_the_category() -> None:
-    said = {"a": "genetic", "b": "health", "c": "health", "d": "location"}
-    (found,) = merge_site_tags({site: [tag("x", each)] for site, each in said.items()})
+    by_site = {"a": "genetic", "b": "health", "c": "health", "d": "location"}
+    (found,) = merge_site_tags(
+        {site: [tag("x", each)] for site, each in by_site.items()}
+    )
     assert found.category == "health"
     (tied,) = merge_site_tags({"a": [tag("x", "health")], "b": [tag("x", "genetic")]})
     assert tied.category == "genetic"
@@ -103,7 +105,7 @@ SITES = st.dictionaries(
             st.sampled_from(CATEGORIES),
             st.booleans(),
         ),
-        unique_by=lambda said: said.column,
+        unique_by=lambda by_site: by_site.column,
     ),
 )
 
@@ -115,10 +117,10 @@ def test_no_site_is_above_and_order_changes_nothing(
 ) -> None:
     found = merge_site_tags(sites)
     for merged in found:
-        tiers = [Tier.parse(said.tier) for said in merged.said.values()]
+        tiers = [Tier.parse(by_site.tier) for by_site in merged.by_site.values()]
         assert Tier.parse(merged.tier) == max(tiers)
         assert merged.review or not merged.disagree
-        assert set(merged.said) | set(merged.missing) == set(sites)
+        assert set(merged.by_site) | set(merged.missing) == set(sites)
     names = list(sites)
     random.shuffle(names)  # type: ignore[attr-defined]
     assert merge_site_tags({name: sites[name] for name in names}) == found

@@ -4,12 +4,12 @@
     tables/    one frozen class per table, one field per key
     text/      lines of keys, findings in plain words, repair of broken files
     rules/     what ties keys together: functions from a `Config` to findings
-    writing/   first drafts, and edits that leave the author's comments alone
 
 Start with `tables/root.py` for the keys and `examination.py` for the way from a
-file to a `Config`. `declarations` makes schemas and tags of it, `open_columns`
-and `tag_source` read files with open decisions, `search_grid` the grids of
-`lexfed tune`, `policy_file` the budget policies and their signatures.
+file to a `Config`. `declarations` makes schemas and tags of it, `open_decisions` reads
+files that are not decided yet, `search_grid` the grids of `lexfed tune`, `policy_file`
+the budget policies and their signatures. `first_draft` writes a new file, `edits`
+changes one and leaves its author's comments alone.
 
 A new key needs a field, a rule if it can contradict another, and a line in
 docs/reference/configuration.md. Importing this package must stay light: no torch,

@@ -29,9 +29,7 @@ def declared_column(name: str, table: ColumnTable) -> Column:
 def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
     """Return the declared columns and the parts they play.
 
-    Args:
-        config: the configuration.
-        source: the built-in source it names; `None` for files.
+    `source` is the built-in source that the configuration names; `None` for files.
 
     Raises:
         ConfigError: if a declaration speaks of a column the source does not have, or
@@ -47,27 +45,19 @@ def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
     own = source.schema
     _check_names(stated, own, config.data.source or "")
     columns = tuple(stated.get(column.name, column) for column in own.columns)
-    return Schema(
-        columns,
-        data.target or own.target,
-        data.person or own.person,
-        site or own.site,
-    )
+    target, person = data.target or own.target, data.person or own.person
+    return Schema(columns, target, person, site or own.site)
 
 
 def _check_names(stated: dict[str, Column], own: Schema, source: str) -> None:
-    strangers = [name for name in stated if name not in own.names]
-    if strangers:
-        raise ConfigError(
-            [
-                Problem(
-                    "`[data.columns]`",
-                    f"`{source}` has no column `{name}`",
-                    did_you_mean(name, own.names, "its columns are"),
-                )
-                for name in strangers
-            ]
-        )
+    problems = []
+    for name in stated:
+        if name not in own.names:
+            what = f"`{source}` has no column `{name}`"
+            hint = did_you_mean(name, own.names, "its columns are")
+            problems.append(Problem("`[data.columns]`", what, hint))
+    if problems:
+        raise ConfigError(problems)
 
 
 def records_per_person_of(config: Config, source: BuiltinSource | None = None) -> int:
@@ -83,10 +73,7 @@ def tagged_schema_of(
 ) -> TaggedSchema:
     """Return the schema with the tag of every column; people overrule the source.
 
-    Args:
-        config: the configuration.
-        source: the built-in source it names; `None` for files.
-        base: folder that the paths of catalogues are relative to.
+    `source` is as in `schema_of`; paths of catalogues are relative to `base`.
 
     Raises:
         ConfigError: naming every column that nobody tagged, and every tag of no column;

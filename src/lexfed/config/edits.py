@@ -78,12 +78,9 @@ def _short(number: float) -> float | int:
 def with_decisions(
     text: str, decisions: Mapping[str, ColumnDecision], name: str
 ) -> str:
-    """Return the text of a configuration with decisions in it.
+    """Return the text of a configuration, in which these columns are not decided yet.
 
-    Args:
-        text: valid TOML, in which none of these columns is decided.
-        decisions: by column.
-        name: stands for the file in messages.
+    `name` stands for the file in messages.
 
     Guarantees:
         The result says what the text said, and the decisions.
@@ -110,11 +107,8 @@ def with_learned_domains(
 ) -> str:
     """Return the text of a configuration with the domains that a profile learned.
 
-    Args:
-        text: valid TOML that declares these columns.
-        learned: by column.
-        profile: folder of the profile, as the configuration should name it.
-        name: stands for the file in messages.
+    `profile` is the folder of the profile as the configuration should name it, `name`
+    stands for the file in messages.
 
     Guarantees:
         The result says what the text said, and what was learned.
@@ -202,7 +196,7 @@ def _with_headers(
 
 
 def _lacks(table: Any, path: KeyPath) -> bool:
-    """Say whether a key is missing, and so is the table that would take it."""
+    """Return True if a key is missing, and so is the table that would take it."""
     for number, part in enumerate(path, start=1):
         if part not in table:
             taken_inline = isinstance(table, InlineTable)
@@ -212,7 +206,7 @@ def _lacks(table: Any, path: KeyPath) -> bool:
 
 
 def _is_implicit(table: Any) -> bool:
-    """Say whether only headers of its sub-tables mention a table."""
+    """Return True if only headers of its sub-tables mention a table."""
     if isinstance(table, Table):
         return table.is_super_table() and all(
             isinstance(item, Table | AoT) and not key.is_dotted()
@@ -267,7 +261,7 @@ def _set(table: Any, path: KeyPath, value: Item) -> None:
 
 
 def _has_lines(table: object) -> bool:
-    """Say whether each key of a table is on a line of its own."""
+    """Return True if each key of a table is on a line of its own."""
     return isinstance(table, Mapping) and not isinstance(table, InlineTable)
 
 

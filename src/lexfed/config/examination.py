@@ -63,12 +63,9 @@ _MOST = 1 << 24
 
 @dataclass(frozen=True)
 class ConfigProblem(Problem):
-    """A problem of a configuration with its place as data.
+    """A problem with its place as data: file as named, line from 1, key as TOML has it.
 
-    Attributes:
-        file: the file as it was named.
-        line: its line, from 1; `None` when there is no text.
-        key: the key as TOML writes it, empty when the whole file is meant.
+    `line` is `None` when there is no text, `key` empty when the whole file is meant.
     """
 
     file: str = ""
@@ -78,12 +75,9 @@ class ConfigProblem(Problem):
 
 @dataclass(frozen=True)
 class Examination:
-    """A configuration, or every problem of it.
+    """A configuration, or every problem of it in the order of the file.
 
-    Attributes:
-        config: the configuration; `None` when there are problems.
-        problems: what must be changed, in the order of the file.
-        notes: what is allowed but worth a word.
+    `config` is `None` when there are problems; `notes` are remarks on what is allowed.
     """
 
     config: Config | None
@@ -91,11 +85,7 @@ class Examination:
     notes: tuple[ConfigProblem, ...]
 
     def require(self) -> Config:
-        """Return the configuration.
-
-        Raises:
-            ConfigError: with every problem, if there is any.
-        """
+        """Return the configuration, or raise `ConfigError` with every problem."""
         if self.config is None:
             raise ConfigError(self.problems)
         return self.config
@@ -155,8 +145,7 @@ def _unreadable(error: OSError | ValueError) -> Finding:
         return Finding((), "there is no such file", hint)
     if isinstance(error, UnicodeDecodeError):
         return Finding((), "not UTF-8 text", "save the file as UTF-8")
-    reason = system_reason(error)
-    return Finding((), f"cannot be read: {reason}")
+    return Finding((), f"cannot be read: {system_reason(error)}")
 
 
 def examine(text: str, name: str = "lexfed.toml") -> Examination:

@@ -11,7 +11,9 @@
     delta = 1e-7               # largest delta of a run with such a column
     weight = 2.5               # noise relative to other levels
 
-What is parsed is what was signed: the file is read once.
+What is parsed is what was signed: the file is read once. The signature of `policy.toml`
+is `policy.toml.sig`, a DSSE envelope whose payload is the file, byte for byte, under a
+payload type of its own: no other signature of the same key can be taken for one.
 """
 
 import re
@@ -27,7 +29,7 @@ from pydantic_core import ErrorDetails
 
 from lexfed.budget.policy import BudgetPolicy, Level
 from lexfed.config.tables.field_types import ConfigTable, NonEmptyText, Positive, Real
-from lexfed.config.text.findings import Finding, hidden_in, syntax_finding
+from lexfed.config.text.findings import Finding, about, hidden_in, syntax_finding
 from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
 from lexfed.config.text.repair import without_lists
 from lexfed.config.text.wording import dotted, expectation, listed, schema_node, shown
@@ -62,9 +64,8 @@ def with_signature(content: bytes, before: bytes | None, signer: Signer) -> byte
         old = SignedEnvelope.parse(before)
         if (old.payload, old.payload_type) == (content, PAYLOAD_TYPE):
             others = [p for p in old.signatures if p[0] != signer.fingerprint]
-    return SignedEnvelope(
-        content, PAYLOAD_TYPE, (*others, *fresh.signatures)
-    ).to_bytes()
+    signatures = (*others, *fresh.signatures)
+    return SignedEnvelope(content, PAYLOAD_TYPE, signatures).to_bytes()
 
 
 def check_signature(
@@ -125,13 +126,7 @@ class _PolicyTable(ConfigTable):
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """A policy, the bytes it was read from, and who signed them.
-
-    Attributes:
-        policy: what the bytes say.
-        content: the file.
-        envelope: file and signatures, checked; None if no keys ask for any.
-    """
+    """A policy, the bytes of its file, and both signed (DSSE) where keys ask for it."""
 
     policy: BudgetPolicy
     content: bytes
@@ -144,12 +139,10 @@ class PolicyFile:
 
 
 def read_policy(name: str, keys: Sequence[str] = (), base: Path = _HERE) -> PolicyFile:
-    """Read a policy by its name, or from a file.
+    """Read a policy by the name of a built-in one, or from a file.
 
-    Args:
-        name: of a built-in policy, or a path.
-        keys: public key files whose signatures the policy must carry, all of them.
-        base: folder that relative paths are relative to.
+    `keys` are public key files whose signatures the policy must carry, all of them;
+    paths are relative to the folder `base`.
 
     Guarantees:
         With keys, every one of them has signed exactly the bytes that are in force.
@@ -198,9 +191,8 @@ def parse_policy(content: bytes, name: str) -> BudgetPolicy:
         raise ConfigError([Problem(name, "not UTF-8 text")]) from error
     except (ValueError, RecursionError) as error:
         finding, line = syntax_finding(text, error)
-        raise ConfigError(
-            [Problem(f"{name}:{line}", finding.what, finding.hint)]
-        ) from error
+        problem = Problem(f"{name}:{line}", finding.what, finding.hint)
+        raise ConfigError([problem]) from error
     try:
         table = _PolicyTable.model_validate(tables)
         findings = [*hidden_in(tables), *_contradictions(table)]
@@ -208,27 +200,16 @@ def parse_policy(content: bytes, name: str) -> BudgetPolicy:
         findings = [_finding(details) for details in error.errors(include_url=False)]
     if findings:
         lines = key_lines(text)
-        raise ConfigError(
-            [
-                Problem(f"{name}:{nearest_line(lines, f.path)}", f.what, f.hint)
-                for f in findings
-            ]
+        places = (f"{name}:{nearest_line(lines, f.path)}" for f in findings)
+        pairs = zip(places, findings, strict=True)
+        raise ConfigError([Problem(place, f.what, f.hint) for place, f in pairs])
+    levels = tuple(
+        Level(
+            level, Tier.parse(row.tier), row.weight, row.epsilon, row.range, row.delta
         )
-    return BudgetPolicy(
-        name,
-        table.title,
-        tuple(
-            Level(
-                each,
-                Tier.parse(row.tier),
-                row.weight,
-                row.epsilon,
-                row.range,
-                row.delta,
-            )
-            for each, row in table.levels.items()
-        ),
+        for level, row in table.levels.items()
     )
+    return BudgetPolicy(name, table.title, levels)
 
 
 def _finding(details: ErrorDetails) -> Finding:
@@ -241,25 +222,20 @@ def _finding(details: ErrorDetails) -> Finding:
     if details["type"] == "extra_forbidden":
         known = listed(schema_node(schema, path[:-1]).get("properties", {}))
         return Finding(path, f"unknown key `{dotted(path)}`", f"known are {known}")
-    node = schema_node(schema, path)
     value = details["input"]
-    expected = expectation(schema, node, value)
-    return Finding(path, f"`{dotted(path)}`: expected {expected}, got: {shown(value)}")
+    expected = expectation(schema, schema_node(schema, path), value)
+    return about(path, f": expected {expected}, got: {shown(value)}")
 
 
 def _unnamed(path: KeyPath) -> Finding:
-    what = "a level's name has up to 32 small letters, digits, `_`, `-`"
-    return Finding(path, f"`{dotted(path)}`: {what}")
+    return about(path, ": a level's name has up to 32 small letters, digits, `_`, `-`")
 
 
 def _contradictions(table: _PolicyTable) -> Iterator[Finding]:
     for tier in MODEL_TIERS:
         if all(level.tier != tier.label for level in table.levels.values()):
-            yield Finding(
-                ("levels",),
-                f"no level has tier `{tier.label}`",
-                "every tier that a model may read needs a level",
-            )
+            hint = "every tier that a model may read needs a level"
+            yield Finding(("levels",), f"no level has tier `{tier.label}`", hint)
     for name, level in table.levels.items():
         if not _NAME.fullmatch(name):
             yield _unnamed(("levels", name))
@@ -268,14 +244,11 @@ def _contradictions(table: _PolicyTable) -> Iterator[Finding]:
         path = ("levels", name, "range")
         low, high = level.range
         if low > high:
-            what = f"`{dotted(path)}`: the first number is above the second"
-            yield Finding(path, what)
+            yield about(path, ": the first number is above the second")
         elif level.epsilon is None:
-            yield Finding(path, f"`{dotted(path)}` does nothing without `epsilon`")
+            yield about(path, " does nothing without `epsilon`")
         elif not low <= level.epsilon <= high:
-            yield Finding(
-                path, f"`{dotted(path)}` does not hold its epsilon, {level.epsilon:g}"
-            )
+            yield about(path, f" does not hold its epsilon, {level.epsilon:g}")
 
 
 def policy_bytes(path: Path, name: str) -> bytes:
@@ -289,10 +262,8 @@ def policy_bytes(path: Path, name: str) -> bytes:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         hint = f"built in are {listed(BUILT_IN)}; others are files"
-        reason = system_reason(error)
-        raise ConfigError(
-            [Problem("`budget.policy`", f"cannot read `{name}`: {reason}", hint)]
-        ) from error
+        what = f"cannot read `{name}`: {system_reason(error)}"
+        raise ConfigError([Problem("`budget.policy`", what, hint)]) from error
     if len(content) > MOST_BYTES:
         raise ConfigError([Problem(name, f"longer than {MOST_BYTES} bytes")])
     return content

@@ -10,6 +10,7 @@ whom a guarantee is about, and are not a matter of accuracy.
 
 import copy
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,23 +23,16 @@ from lexfed.config.text.wording import did_you_mean, dotted, quoted
 from lexfed.errors import ConfigError, Problem
 
 SEARCHABLE: tuple[KeyPath, ...] = (
-    ("federation", "rounds"),
-    ("federation", "sampling_rate"),
-    ("federation", "local_steps"),
-    ("federation", "learning_rate"),
-    ("federation", "learning_rate_schedule"),
-    ("federation", "momentum"),
-    ("federation", "batch_size"),
-    ("federation", "model"),
-    ("privacy", "clip", "default"),
-    ("privacy", "clip", "non_personal"),
-    ("privacy", "clip", "personal"),
-    ("privacy", "clip", "special"),
-    ("budget", "allocation"),
-    ("budget", "schedule"),
-    ("budget", "alpha"),
-)
+    ("federation", "rounds"), ("federation", "sampling_rate"),
+    ("federation", "local_steps"), ("federation", "learning_rate"),
+    ("federation", "learning_rate_schedule"), ("federation", "momentum"),
+    ("federation", "batch_size"), ("federation", "model"),
+    ("privacy", "clip", "default"), ("privacy", "clip", "non_personal"),
+    ("privacy", "clip", "personal"), ("privacy", "clip", "special"),
+    ("budget", "allocation"), ("budget", "schedule"), ("budget", "alpha"),
+)  # fmt: skip
 MOST_SETTINGS = 1000
+_EXAMPLE = "for example `--grid federation.rounds=5,10`"
 
 SearchValue = bool | int | float | str
 
@@ -101,15 +95,12 @@ def parse_grid(texts: Sequence[str]) -> SearchGrid:
         if path in axes:
             problems.append(_wrong(text, f"`{dotted(path)}` is given twice", ""))
         axes[path] = values
-    size = 1
-    for values in axes.values():
-        size *= len(values)
+    size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
         what = f"{size} settings, more than {MOST_SETTINGS}"
         problems.append(Problem("--grid", what, "try fewer values"))
     if not axes and not problems:
-        hint = "for example `--grid federation.rounds=5,10`"
-        problems.append(Problem("--grid", "nothing to search", hint))
+        problems.append(Problem("--grid", "nothing to search", _EXAMPLE))
     if problems:
         raise ConfigError(problems)
     return SearchGrid(tuple(axes.items()))
@@ -118,8 +109,7 @@ def parse_grid(texts: Sequence[str]) -> SearchGrid:
 def _axis(text: str) -> tuple[KeyPath, tuple[SearchValue, ...]]:
     key, equals, rest = text.partition("=")
     if not equals:
-        hint = "for example `--grid federation.rounds=5,10`"
-        raise ConfigError([_wrong(text, "expected `KEY=V1,V2,...`", hint)])
+        raise ConfigError([_wrong(text, "expected `KEY=V1,V2,...`", _EXAMPLE)])
     path: KeyPath = tuple(key.strip().split("."))
     if path not in SEARCHABLE:
         known = [dotted(other) for other in SEARCHABLE]
@@ -138,9 +128,8 @@ def _values(text: str, rest: str) -> tuple[SearchValue, ...]:
         found = tomllib.loads(f"values = {rest}")["values"]
     except tomllib.TOMLDecodeError as error:
         hint = 'for example `\'federation.model=["logistic", "mlp:64,32"]\'`'
-        raise ConfigError(
-            [_wrong(text, "not an array as TOML has it", hint)]
-        ) from error
+        problem = _wrong(text, "not an array as TOML has it", hint)
+        raise ConfigError([problem]) from error
     if not found or not all(isinstance(v, bool | int | float | str) for v in found):
         raise ConfigError([_wrong(text, "expected numbers or texts", "")])
     return tuple(found)
@@ -152,16 +141,11 @@ def _value(text: str, part: str) -> SearchValue:
     try:
         found = tomllib.loads(f"value = {part}")["value"]
     except tomllib.TOMLDecodeError:
-        return _as_typed(part)
+        try:  # TOML does not know a number such as .3, or a word without quotes
+            return float(part)
+        except ValueError:
+            return part
     return found if isinstance(found, bool | int | float | str) else part
-
-
-def _as_typed(part: str) -> SearchValue:
-    """Return what TOML does not know: a number such as .3, or a word without quotes."""
-    try:
-        return float(part)
-    except ValueError:
-        return part
 
 
 def _wrong(text: str, what: str, hint: str) -> Problem:

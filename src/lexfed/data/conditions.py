@@ -38,11 +38,8 @@ _TOKEN = re.compile(
     r"|(?P<sign><=|>=|!=|==|[<>=\[\],]))"
 )
 _ORDER: Mapping[str, np.ufunc] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
 _FORM = 'write for example `age < 18`, `ward in ["a", "b"]` or `a > 1 and b = true`'
 
 

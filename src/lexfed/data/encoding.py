@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns to model inputs, from public declarations only.
+"""Columns to model inputs and back, from public declarations only.
 
-Each column owns a run of neighbouring slots, and each slot is a function of that
-column's value in that row alone:
+The isolation of tiers rests on this module: no slot may depend on another column,
+another row or anything computed from data, so encoding needs no budget. All sites of a
+run must number slots alike. Each column owns a run of neighbouring slots, and each slot
+is a function of that column's value in that row alone:
 
     number    one slot: the declared range mapped to [-1, 1] after the transform of
               `scale`, or (transformed - centre) / spread for public statistics
@@ -67,7 +69,7 @@ def unscaled_values(column: Column, values: Floats, *, target: bool = False) -> 
 
 
 def tail(column: Column) -> float:
-    """Return the direction of a feature's longer tail as its public range shows it.
+    """Return the direction of a feature's longer tail, from -1 to 1.
 
     This is a public guess of skewness: a range [0, 100] reaches far above zero and
     gives 1, [-5, 5] gives 0, [-100, 0] gives -1. Public statistics centre the column,
@@ -90,9 +92,7 @@ class Slot:
         column: the column that owns it.
         name: a unique name, such as `sex=female` or `age?` for a missing flag.
         levels: for a one-hot slot the number of values the column declares, else 1.
-        tail: for a number scaled by its range the direction of the longer tail, from
-            -1 to 1, else 0. It is a public guess of skewness: a range [0, 100] reaches
-            far above zero.
+        tail: for a number as `tail` gives it, else 0.
         linear: whether a number is mapped linearly by its range.
     """
 
@@ -205,13 +205,13 @@ def build_encoding(
     columns: Sequence[str] | None = None,
     exclude: Collection[str] = (),
 ) -> Encoding:
-    """Return the encoding of a schema whose columns have tiers.
+    """Return the encoding of a schema whose columns and their sources have tiers.
 
     Args:
         schema: the declared columns.
-        tiers: own tier of every column (and of every source of engineered ones).
+        tiers: own tier of every column, and of every source of engineered ones.
         columns: the columns to use, in this order; by default every feature that is
-            not an identifier.
+            not an identifier, without those to `exclude`.
         exclude: columns to leave out of the default.
 
     Raises:
@@ -233,12 +233,8 @@ def build_encoding(
     names = [slot.name for slot in slots]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise ConfigError(
-            [
-                Problem(f"slot `{name}`", "two columns make it", "rename a column")
-                for name in twice
-            ]
-        )
+        what, hint = "two columns make it", "rename a column"
+        raise ConfigError([Problem(f"slot `{name}`", what, hint) for name in twice])
     return Encoding(schema, known, tuple(columns), tuple(slots))
 
 
@@ -260,13 +256,11 @@ def _slots(column: Column, tier: Tier) -> list[Slot]:
             Slot(name, f"{name}={value}", "onehot", tier, levels)
             for value in column.values
         ]
-    kind: SlotKind = "flag" if column.kind == "flag" else "number"
-    linear = column.resolved_scale() == "linear" and column.public_stats is None
-    slots = [
-        Slot(name, name, kind, tier, tail=tail(column), linear=linear)
-        if kind == "number"
-        else Slot(name, name, kind, tier)
-    ]
+    if column.kind == "flag":
+        slots = [Slot(name, name, "flag", tier)]
+    else:
+        linear = column.resolved_scale() == "linear" and column.public_stats is None
+        slots = [Slot(name, name, "number", tier, 1, tail(column), linear)]
     if column.missing:
         slots.append(Slot(name, f"{name}?", "missing", tier))
     return slots

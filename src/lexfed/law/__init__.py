@@ -4,9 +4,8 @@
 Start with `tags.py` (`Tag`, `TaggedSchema`). `catalogue.py` reads the rules of
 a jurisdiction from `catalogues/*.toml`, `articles.py` finds those that apply
 to a column, `decisions.py` joins a source's tags with people's decisions,
-`site_tags.py` merges the tags of several sites, `provenance.py` keeps the
-basis of a decision, and `explanations.py` puts it in sentences. The `tagger`
-makes suggestions.
+`site_tags.py` merges the tags of several sites, and `explanations.py` puts suggestions
+in sentences and keeps the origin of a decision. The `tagger` makes suggestions.
 
 To add a law, write a catalogue; no code is needed. A person's decision always
 stands, a column without a tag is refused, and merging takes the strictest

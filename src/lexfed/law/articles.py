@@ -20,12 +20,7 @@ from typing import Any
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.catalogue import BUILT_IN, Article, LawCatalogue, load_catalogue
 from lexfed.law.tagger.metadata.packs import load_packs
-from lexfed.law.tagger.suggestions import (
-    DescribedColumn,
-    Proxy,
-    Suggestion,
-    TagEvidence,
-)
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TagEvidence
 from lexfed.law.tagger.words.lexicon import LANGUAGES
 from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, squeeze, words
 from lexfed.law.tagger.words.readings import PhraseReading, read_phrase, read_tables
@@ -48,34 +43,29 @@ class TaggedColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `lexfed tag --json` prints it; never a value of the column."""
-        found = self.suggestion
+        suggestion = self.suggestion
+        # A proxy speaks for no tier and weighs nothing.
+        risks = (
+            TagEvidence("statistics", None, None, 0.0, f"proxy risk: {proxy.words}")
+            for proxy in suggestion.proxies
+        )
         return {
-            "table": found.column.table,
-            "column": found.column.name,
-            "tier": found.tier,
-            "category": found.category,
-            "score": round(found.score, 4),
-            "review": found.review,
+            "table": suggestion.column.table,
+            "column": suggestion.column.name,
+            "tier": suggestion.tier,
+            "category": suggestion.category,
+            "score": round(suggestion.score, 4),
+            "review": suggestion.review,
             "articles": [
                 {"id": a.id, "jurisdiction": a.jurisdiction, "reference": a.reference}
                 for a in self.articles
             ],
             "evidence": [
-                {
-                    "kind": item.kind,
-                    "tier": item.tier,
-                    "category": item.category,
-                    "weight": round(item.weight, 4),
-                    "text": item.text,
-                }
-                for item in (*found.evidence, *map(_risk, found.proxies))
+                {"kind": item.kind, "tier": item.tier, "category": item.category,
+                 "weight": round(item.weight, 4), "text": item.text}
+                for item in (*suggestion.evidence, *risks)
             ],
-        }
-
-
-def _risk(proxy: Proxy) -> TagEvidence:
-    """Return a proxy among the evidence: it speaks for no tier and weighs nothing."""
-    return TagEvidence("statistics", None, None, 0.0, f"proxy risk: {proxy.words}")
+        }  # fmt: skip
 
 
 def load_catalogues(
@@ -91,30 +81,25 @@ def load_catalogues(
     unknown = [name for name in wanted if name not in BUILT_IN]
     if unknown:
         hint = f"known are {', '.join(BUILT_IN)}; add the file of another as catalogue"
-        raise ConfigError(
-            [
-                Problem("jurisdictions", f"no law `{name[:60]}` is known", hint)
-                for name in unknown
-            ]
-        )
+        whats = (f"no law `{name[:60]}` is known" for name in unknown)
+        raise ConfigError([Problem("jurisdictions", what, hint) for what in whats])
     names: list[str | Path] = [*wanted, *dict.fromkeys(added)]
-    found = tuple(load_catalogue(name) for name in names)
+    loaded = tuple(load_catalogue(name) for name in names)
     seen: set[str] = set()
     problems = []
-    for catalogue in found:
+    for catalogue in loaded:
+        where, hint = (
+            f"catalogue `{catalogue.title}`",
+            "give rules of your own names of their own",
+        )
         ids = {rule.article.id for rule in catalogue.rules}
-        problems += [
-            Problem(
-                f"catalogue `{catalogue.title}`",
-                f"rule `{name}` is in another catalogue too",
-                "give rules of your own names of their own",
-            )
-            for name in sorted(ids & seen)
-        ]
+        for name in sorted(ids & seen):
+            what = f"rule `{name}` is in another catalogue too"
+            problems.append(Problem(where, what, hint))
         seen |= ids
     if problems:
         raise ConfigError(problems)
-    return found
+    return loaded
 
 
 def with_articles(
@@ -126,36 +111,32 @@ def with_articles(
         Every catalogue is asked, and its answer stands whatever the others say.
         A suggestion's tier and category stay as they are.
     """
-    read_words = words_of([found.column for found in suggestions])
-    return tuple(
-        TaggedColumn(
-            found,
-            articles_of(
-                found.tier,
-                found.category,
-                own | _of_standard(found) | _of_values(found),
-                catalogues,
-            ),
+    tagged = []
+    own_words = words_of([each.column for each in suggestions])
+    for suggestion, own in zip(suggestions, own_words, strict=True):
+        mentioned = own | _of_standard(suggestion) | _of_values(suggestion)
+        articles = articles_of(
+            suggestion.tier, suggestion.category, mentioned, catalogues
         )
-        for found, own in zip(suggestions, read_words, strict=True)
-    )
+        tagged.append(TaggedColumn(suggestion, articles))
+    return tuple(tagged)
 
 
 def articles_of(
-    tier: str, category: str, said: frozenset[str], catalogues: Iterable[LawCatalogue]
+    tier: str,
+    category: str,
+    mentioned: frozenset[str],
+    catalogues: Iterable[LawCatalogue],
 ) -> tuple[Article, ...]:
     """Return the articles of every catalogue for a column, in the catalogues' order.
 
-    Args:
-        tier: of the column.
-        category: of the column; one that no catalogue knows meets rules of the tier.
-        said: English words of its name and description, from `words_of`.
-        catalogues: the laws to ask.
+    A category that no catalogue knows meets rules of the tier; `mentioned` has the
+    English words of name and description, from `words_of`.
     """
     return tuple(
         article
         for catalogue in catalogues
-        for article in catalogue.articles(tier, category, said)
+        for article in catalogue.articles(tier, category, mentioned)
     )
 
 
@@ -164,7 +145,7 @@ def words_of(columns: Sequence[DescribedColumn]) -> list[frozenset[str]]:
 
     Columns of a table are read together, because they share a language.
     """
-    found: list[frozenset[str]] = [frozenset()] * len(columns)
+    result: list[frozenset[str]] = [frozenset()] * len(columns)
     for table in read_tables(columns):
         read_all = zip(
             table.places, table.columns, table.names, table.descriptions, strict=True
@@ -172,9 +153,12 @@ def words_of(columns: Sequence[DescribedColumn]) -> list[frozenset[str]]:
         for place, column, name, description in read_all:
             dtype = column.dtype.lower()
             date = {"date"} if dtype.startswith(_OF_TIME) else set()
-            whose = _one_of(table.title) if _KEY.issuperset(name.english) else set()
-            found[place] = frozenset({*_runs(name), *_runs(description), *date, *whose})
-    return found
+            bare = _KEY.issuperset(name.english)
+            whose = {w.removesuffix("s") for w in table.title.english if bare}
+            result[place] = frozenset(
+                {*_runs(name), *_runs(description), *date, *whose}
+            )
+    return result
 
 
 def _runs(reading: PhraseReading) -> set[str]:
@@ -184,43 +168,34 @@ def _runs(reading: PhraseReading) -> set[str]:
     return {*reading.words, *reading.english, *two, *three}
 
 
-def _one_of(title: PhraseReading) -> set[str]:
-    """Return the words for one row of a table, from the table's name."""
-    return {word.removesuffix("s") for word in title.english}
-
-
-def _of_standard(found: Suggestion) -> set[str]:
+def _of_standard(suggestion: Suggestion) -> set[str]:
     """Return the words with which standards describe a name that says nothing."""
-    column = found.column
+    column = suggestion.column
     backed = any(
-        item.kind == "pack" and item.category == found.category and item.weight > 0
-        for item in found.evidence
+        item.kind == "pack" and item.category == suggestion.category and item.weight > 0
+        for item in suggestion.evidence
     )
     if not backed or not read_phrase(column.name, LANGUAGES).unknown:
         return set()
     packs = load_packs()
-    rows = [
-        row
-        for row in packs.by_column.get(squeeze(column.name), ())
-        if row.category == found.category
-    ]
+    same_name = packs.by_column.get(squeeze(column.name), ())
+    rows = [row for row in same_name if row.category == suggestion.category]
     if len({row.pack for row in rows}) > _FEW:
         return set()
-    return {
-        run
-        for row in rows
-        for languages in [("en", packs.packs[row.pack].language)]
-        for run in _runs(read_phrase(row.description, languages, TEXT_LIMIT))
-    }
+    mentioned: set[str] = set()
+    for row in rows:
+        languages = ("en", packs.packs[row.pack].language)
+        mentioned |= _runs(read_phrase(row.description, languages, TEXT_LIMIT))
+    return mentioned
 
 
-def _of_values(found: Suggestion) -> set[str]:
+def _of_values(suggestion: Suggestion) -> set[str]:
     """Return the words for the kinds of values that were recognised; never a value."""
-    said: set[str] = set()
-    for item in found.evidence:
-        if item.kind == "values" and item.category == found.category:
+    mentioned: set[str] = set()
+    for item in suggestion.evidence:
+        if item.kind == "values" and item.category == suggestion.category:
             # What a sentence adds about the name would be taken for a name seen.
             seen = _ABOUT_THE_NAME.sub("", item.text.lower())
             one = [word.removesuffix("s") for word in words(seen, TEXT_LIMIT)]
-            said |= {*one, *(f"{a} {b}" for a, b in pairwise(one))}
-    return said
+            mentioned |= {*one, *(f"{a} {b}" for a, b in pairwise(one))}
+    return mentioned

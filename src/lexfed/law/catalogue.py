@@ -36,27 +36,18 @@ from lexfed.visible_text import hidden_texts, visible
 
 BUILT_IN = ("gdpr", "hipaa", "ccpa")
 _MAX_BYTES = 1 << 20
-_KEYS: Mapping[str, type] = {
-    "id": str,
-    "reference": str,
-    "obligation": str,
-    "categories": list,
-    "tiers": list,
-    "words": list,
-    "otherwise": bool,
-}
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _NEEDED = ("id", "reference", "obligation")
+_LISTS = ("categories", "tiers", "words")
+_KEYS = (*_NEEDED, *_LISTS, "otherwise")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 
 
 @dataclass(frozen=True)
 class Article:
-    """A rule that applies to a column.
+    """A rule that applies to a column, such as `gdpr.art9.health`.
 
-    Attributes:
-        id: its name, such as `gdpr.art9.health`.
-        reference: its place in the law, such as `GDPR Art. 9(1)`.
-        obligation: its demand, in plain words.
+    `reference` is its place in the law, such as `GDPR Art. 9(1)`, `obligation` its
+    demand in plain words.
     """
 
     id: str
@@ -159,13 +150,9 @@ def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
         problems += _rule_problems(row, f"{where}: rule {number}", seen)
     if problems:
         raise ConfigError(problems)
-    jurisdiction = plain["jurisdiction"]
-    return LawCatalogue(
-        jurisdiction=jurisdiction,
-        title=plain["title"],
-        rules=tuple(_rule(row, jurisdiction) for row in rules),
-        digest=hashlib.sha256(content).hexdigest(),
-    )
+    name, digest = plain["jurisdiction"], hashlib.sha256(content).hexdigest()
+    parsed = tuple(_rule(row, name) for row in rules)
+    return LawCatalogue(name, plain["title"], parsed, digest)
 
 
 def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
@@ -181,9 +168,8 @@ def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
 def _hidden(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
     for place, character in hidden_texts(plain):
         key = visible(".".join(map(str, place)))
-        yield Problem(
-            where, f"`{key}`: expected visible characters, found `{character}`"
-        )
+        what = f"`{key}`: expected visible characters, found `{character}`"
+        yield Problem(where, what)
 
 
 def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
@@ -207,12 +193,12 @@ def _rule_problems(row: Any, where: str, seen: set[str]) -> Iterable[Problem]:
     if not isinstance(row, dict):
         yield Problem(where, "not a table")
         return
-    for key in sorted(row.keys() - _KEYS.keys()):
+    for key in sorted(row.keys() - set(_KEYS)):
         yield Problem(where, f"unknown key `{key}`", f"a rule has {', '.join(_KEYS)}")
     for key in _NEEDED:
         if not isinstance(row.get(key), str) or not row[key].strip():
             yield Problem(where, f"`{key}` is missing or not text")
-    for key in ("categories", "tiers", "words"):
+    for key in _LISTS:
         value = row.get(key, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             yield Problem(where, f"`{key}` is not a list of texts")

@@ -43,16 +43,11 @@ class StatedTag:
 
 def declared_tags(declared: Mapping[str, DeclaredTag]) -> dict[str, Tag]:
     """Return the tags that a built-in source declares for its own columns."""
-    return {
-        name: Tag(
-            tier=tag.tier,
-            category=tag.category,
-            obligations=tuple(Obligation(*article) for article in tag.articles),
-            reason=tag.reason,
-            by="generator",
-        )
-        for name, tag in declared.items()
-    }
+    tags = {}
+    for name, tag in declared.items():
+        obligations = tuple(Obligation(*article) for article in tag.articles)
+        tags[name] = Tag(tag.tier, tag.category, obligations, tag.reason, "generator")
+    return tags
 
 
 def suggest_by_names(
@@ -117,22 +112,18 @@ def tag_schema(
         suggestions[name].column if name in suggestions else DescribedColumn("", name)
         for name in named
     ]
-    said = dict(zip(named, words_of(columns), strict=True))
+    mentioned = dict(zip(named, words_of(columns), strict=True))
     for name, decision in stated.items():
-        words = said.get(name, frozenset())
+        words, tier = mentioned.get(name, frozenset()), decision.tier
         found = _proposal(tags.get(name), suggestions.get(name))
         before = tags.get(name) if decision.category not in TIER_OF else None
-        category = decision.category or (before.category if before else UNNAMED)
-        tags[name] = Tag(
-            tier=decision.tier,
-            category=category,
-            obligations=before.obligations
-            if before
-            else _obligations(decision.tier, category, words, catalogues),
-            reason=decision.reason,
-            by="person",
-            proposal=found,
-        )
+        if before:
+            category = decision.category or before.category
+            obligations = before.obligations
+        else:
+            category = decision.category or UNNAMED
+            obligations = _obligations(tier, category, words, catalogues)
+        tags[name] = Tag(tier, category, obligations, decision.reason, "person", found)
     asked = Consultation.of(catalogues, bool(suggestions)) if stated else Consultation()
     return TaggedSchema(schema, tags, asked)
 
@@ -144,8 +135,11 @@ def articles_known(tag: Tag, asked: Consultation) -> bool:
     """
     if tag.by != "person":
         return True
-    kept = tag.proposal is not None and tag.proposal.by == "generator"
-    if kept and tag.proposal is not None and tag.proposal.category == tag.category:
+    before = tag.proposal
+    if before is not None and (before.by, before.category) == (
+        "generator",
+        tag.category,
+    ):
         return True
     return bool(asked.catalogues) and tag.category in TIER_OF
 
@@ -157,11 +151,14 @@ def _proposal(before: Tag | None, found: Suggestion | None) -> Proposal | None:
 
 
 def _obligations(
-    tier: Tier, category: str, said: frozenset[str], catalogues: Iterable[LawCatalogue]
+    tier: Tier,
+    category: str,
+    mentioned: frozenset[str],
+    catalogues: Iterable[LawCatalogue],
 ) -> tuple[Obligation, ...]:
     return tuple(
         Obligation(article.jurisdiction, article.reference, article.id)
-        for article in articles_of(tier.label, category, said, catalogues)
+        for article in articles_of(tier.label, category, mentioned, catalogues)
     )
 
 

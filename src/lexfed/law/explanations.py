@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suggestions in sentences: the first reason, the whole chain, the words of a decision.
+r"""Suggestions in sentences, and the origin of a decision as far as software can tell.
 
 A data-protection officer must be able to disagree with every line. Sentences name
 rules and evidence, never a value.
+
+The origin is kept beside the tags and, with them, in the log: the proposal before a
+person decided, the evidence for it, and the digests of the files by which it can be
+computed again.
+
+    asked      {"catalogues": [{"jurisdiction", "digest"}, ...],
+                "tagger": {"lexicon", "packs", "model": digests}}
+    proposal   {"tier", "category", "by", "reason", "review", "evidence": [...]}
+
+    digest of a part  =  SHA-256 of lines `<file name> <SHA-256 of the file>\n`, sorted
+
+Proposals are made from names alone: evidence that rests on values never leaves the
+machine that holds them.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,19 +31,12 @@ from lexfed.data.strict_fields import fields, items, mapping, text, truth
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.catalogue import Article, LawCatalogue
-from lexfed.law.tagger.suggestions import Suggestion, TagEvidence
+from lexfed.law.tagger.suggestions import KINDS, Suggestion, TagEvidence
 from lexfed.tiers import Tier
 
 KIND_WORDS = {
-    "name": "name",
-    "description": "description",
-    "pack": "standard",
-    "values": "values",
-    "statistics": "statistics",
-    "semantics": "meaning",
-    "table": "table",
-    "person": "person",
-}
+    **{kind: kind for kind in KINDS}, "pack": "standard", "semantics": "meaning"
+}  # fmt: skip
 """The source of evidence, in one word."""
 
 PUBLIC_KINDS = ("name", "description", "pack", "semantics", "table")
@@ -44,21 +50,22 @@ _ENOUGH = 2.0
 """Weight from which on a reason stands by itself."""
 
 
-def reason_of(found: Suggestion, kinds: Sequence[str] = tuple(KIND_WORDS)) -> str:
+def reason_of(suggestion: Suggestion, kinds: Sequence[str] = KINDS) -> str:
     """Return the strongest reason for a suggestion, of these kinds, in one sentence."""
-    strongest = _strongest(found, kinds)
+    strongest = _strongest(suggestion, kinds)
     return NOTHING_KNOWN if strongest is None else strongest.text
 
 
-def _strongest(found: Suggestion, kinds: Sequence[str]) -> TagEvidence | None:
+def _strongest(suggestion: Suggestion, kinds: Sequence[str]) -> TagEvidence | None:
     """Return the best reason for the category, or else for the tier.
 
-    What a name says by itself convinces people more than how often it was seen.
+    A name that speaks for itself convinces people more than how often it was seen.
     """
-    told = [item for item in found.evidence if item.kind in kinds and item.weight > 0]
-    same = [item for item in told if item.category == found.category]
-    near = [item for item in told if item.tier == found.tier]
-    best = same or near
+    positive = [
+        item for item in suggestion.evidence if item.kind in kinds and item.weight > 0
+    ]
+    same = [item for item in positive if item.category == suggestion.category]
+    best = same or [item for item in positive if item.tier == suggestion.tier]
     plain = [item for item in best if item.kind in _PLAIN and item.weight >= _ENOUGH]
     return max(plain or best, key=lambda item: item.weight, default=None)
 
@@ -82,39 +89,39 @@ def decision_of(tagged: TaggedColumn) -> str:
         It names the rule and the evidence.
         It tells nothing that was counted or recognised in values, but that they were.
     """
-    found = tagged.suggestion
+    suggestion = tagged.suggestion
     rule = rule_of(tagged)
     law = f"`{rule.id}` ({rule.reference})" if rule else "no rule of the laws asked"
-    public = _strongest(found, PUBLIC_KINDS)
+    public = _strongest(suggestion, PUBLIC_KINDS)
     if public is not None:
         why = public.text
-    elif _strongest(found, tuple(KIND_WORDS)) is not None:
+    elif _strongest(suggestion, KINDS) is not None:
         why = "recognised by its values, on the machine that holds them"
     else:
         why = NOTHING_KNOWN
-    return f"{found.category} by {law}: {why}"
+    return f"{suggestion.category} by {law}: {why}"
 
 
 def explain(tagged: TaggedColumn, catalogues: Sequence[LawCatalogue]) -> str:
     """Return the whole chain from evidence to articles, for people."""
-    found = tagged.suggestion
+    suggestion = tagged.suggestion
     lines = [
-        f"{full_name(found)}: {found.tier}, {found.category}",
-        f"  score {found.score:.2f} of 1 (expected sensitivity), names read as "
-        f"`{found.language}`",
+        f"{full_name(suggestion)}: {suggestion.tier}, {suggestion.category}",
+        f"  score {suggestion.score:.2f} of 1 (expected sensitivity), names read as "
+        f"`{suggestion.language}`",
     ]
-    if found.review:
+    if suggestion.review:
         lines += _wrapped(
             "REVIEW: the evidence is weak or in conflict. A person must decide; until "
             "then it is protected at least as strongly as most of its table.", "  "
         )  # fmt: skip
     lines += ["", "evidence, the strongest first (weights are log-odds)"]
-    for item in found.evidence:
+    for item in suggestion.evidence:
         about = f"{KIND_WORDS[item.kind]}, for {item.category or item.tier or 'none'}"
         lines += _wrapped(f"{item.weight:+.1f}  {about}: {item.text}", "  ", "        ")
-    if not found.evidence:
+    if not suggestion.evidence:
         lines.append(f"  {NOTHING_KNOWN}")
-    for proxy in found.proxies:
+    for proxy in suggestion.proxies:
         lines += _wrapped(f"proxy risk: {proxy.words}", "  ", "        ")
     for catalogue in catalogues:
         lines += ["", *_wrapped(catalogue.title, "")]
@@ -128,20 +135,18 @@ def explain(tagged: TaggedColumn, catalogues: Sequence[LawCatalogue]) -> str:
     return "\n".join(lines)
 
 
-def full_name(found: Suggestion) -> str:
+def full_name(suggestion: Suggestion) -> str:
     """Return table and name of a column, as one writes it with a dot."""
-    column = found.column
+    column = suggestion.column
     return f"{column.table}.{column.name}" if column.table else column.name
 
 
 def _wrapped(text: str, indent: str, hanging: str | None = None) -> list[str]:
+    hanging = indent if hanging is None else hanging
     return wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent if hanging is None else hanging,
+        text, _WIDTH, initial_indent=indent, subsequent_indent=hanging,
         break_on_hyphens=False,
-    )
+    )  # fmt: skip
 
 
 _MOST_EVIDENCE = 5
@@ -152,13 +157,10 @@ Proposer = Literal["rule", "generator"]
 
 @dataclass(frozen=True)
 class Ground:
-    """One reason for a proposal.
+    """One reason for a proposal; fields are as in `TagEvidence`.
 
-    Attributes:
-        kind: its source, such as `name` or `pack`.
-        category: the category it speaks for; empty if for none in particular.
-        weight: in log-odds, as text, so that every reader writes it alike.
-        text: the reason in a sentence.
+    The category is empty if the reason speaks for none in particular, and the weight is
+    text, so that every reader writes it alike.
     """
 
     kind: str
@@ -168,12 +170,7 @@ class Ground:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reason as plain data."""
-        return {
-            "kind": self.kind,
-            "category": self.category,
-            "weight": self.weight,
-            "text": self.text,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Ground":
@@ -208,31 +205,27 @@ class Proposal:
             raise ConfigError([Problem("proposal", f"unknown author `{self.by}`")])
 
     @classmethod
-    def of(cls, found: Suggestion) -> "Proposal":
+    def of(cls, suggestion: Suggestion) -> "Proposal":
         """Return the proposal that a suggestion of the tagger makes.
 
         Guarantees:
             Evidence from values and statistics is left out.
         """
-        public = [item for item in found.evidence if item.kind in PUBLIC_KINDS]
+        public = [item for item in suggestion.evidence if item.kind in PUBLIC_KINDS]
         grounds = tuple(
             Ground(item.kind, item.category or "", f"{item.weight:.2f}", item.text)
             for item in public[:_MOST_EVIDENCE]
         )
-        reason = reason_of(found, PUBLIC_KINDS)
-        tier = Tier.parse(found.tier)
-        return cls(tier, found.category, "rule", reason, found.review, grounds)
+        reason = reason_of(suggestion, PUBLIC_KINDS)
+        tier = Tier.parse(suggestion.tier)
+        return cls(
+            tier, suggestion.category, "rule", reason, suggestion.review, grounds
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the proposal as plain data."""
-        return {
-            "tier": self.tier.label,
-            "category": self.category,
-            "by": self.by,
-            "reason": self.reason,
-            "review": self.review,
-            "evidence": [ground.to_dict() for ground in self.evidence],
-        }
+        return {**asdict(self), "tier": self.tier.label,
+                "evidence": [ground.to_dict() for ground in self.evidence]}  # fmt: skip
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Proposal":
@@ -269,13 +262,8 @@ class Consultation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "catalogues": [
-                {"jurisdiction": name, "digest": digest}
-                for name, digest in self.catalogues
-            ],
-            "tagger": dict(self.tagger),
-        }
+        laws = [{"jurisdiction": name, "digest": d} for name, d in self.catalogues]
+        return {"catalogues": laws, "tagger": dict(self.tagger)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Consultation":
@@ -300,6 +288,8 @@ PARTS = ("lexicon", "packs", "model")
 def fingerprint() -> Mapping[str, str]:
     """Return the digest of every part of the tagger's data.
 
+    Suggestions change when these files do; the digests tell which files to ask again.
+
     Guarantees:
         A changed byte, and a file more or less, changes the digest of its part.
     """
@@ -310,8 +300,8 @@ def fingerprint() -> Mapping[str, str]:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         lines[part].append(f"{name} {digest}\n")
     return {
-        part: hashlib.sha256("".join(sorted(found)).encode()).hexdigest()
-        for part, found in lines.items()
+        part: hashlib.sha256("".join(sorted(listed)).encode()).hexdigest()
+        for part, listed in lines.items()
     }
 
 

@@ -40,10 +40,11 @@ class SiteTag:
             raise DataError([Problem("tag of a site", str(error))]) from error
 
     @classmethod
-    def of(cls, found: Suggestion) -> "SiteTag":
+    def of(cls, suggestion: Suggestion) -> "SiteTag":
         """Return the part that may leave the site: no evidence, no score, no value."""
-        column = found.column
-        return cls(column.table, column.name, found.tier, found.category, found.review)
+        column, tier = suggestion.column, suggestion.tier
+        category, review = suggestion.category, suggestion.review
+        return cls(column.table, column.name, tier, category, review)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class MergedTag:
         tier: the strictest of all.
         category: the one that most sites of that tier named.
         review: whether a site asked for a person, or the sites disagree.
-        said: the tag of every site that has the column, by the site's name.
+        by_site: the tag of every site that has the column, by the site's name.
         missing: sites that do not have the column.
     """
 
@@ -63,13 +64,13 @@ class MergedTag:
     tier: str
     category: str
     review: bool
-    said: Mapping[str, SiteTag]
+    by_site: Mapping[str, SiteTag]
     missing: tuple[str, ...]
 
     @property
     def disagree(self) -> bool:
         """True if two sites name different tiers or categories."""
-        return len({(tag.tier, tag.category) for tag in self.said.values()}) > 1
+        return len({(tag.tier, tag.category) for tag in self.by_site.values()}) > 1
 
 
 def merge_site_tags(sites: Mapping[str, Sequence[SiteTag]]) -> tuple[MergedTag, ...]:
@@ -89,28 +90,23 @@ def merge_site_tags(sites: Mapping[str, Sequence[SiteTag]]) -> tuple[MergedTag, 
     problems = []
     for site in sorted(sites):
         for tag in sites[site]:
-            said = columns.setdefault((tag.table, tag.column), {})
-            if site in said:
+            by_site = columns.setdefault((tag.table, tag.column), {})
+            if site in by_site:
                 what = f"column `{tag.column[:60]}` is there twice"
                 problems.append(Problem(f"site `{site}`", what))
-            said[site] = tag
+            by_site[site] = tag
     if problems:
         raise DataError(problems)
-    return tuple(_merged(key, said, sites) for key, said in columns.items())
+    return tuple(_merged(key, by_site, sites) for key, by_site in columns.items())
 
 
 def _merged(
-    key: tuple[str, str], said: Mapping[str, SiteTag], sites: Mapping[str, object]
+    key: tuple[str, str], by_site: Mapping[str, SiteTag], sites: Mapping[str, object]
 ) -> MergedTag:
-    tier = max((tag.tier for tag in said.values()), key=Tier.parse)
-    named = Counter(tag.category for tag in said.values() if tag.tier == tier)
+    tier = max((tag.tier for tag in by_site.values()), key=Tier.parse)
+    named = Counter(tag.category for tag in by_site.values() if tag.tier == tier)
     category = min(named, key=lambda name: (-named[name], name))
-    agree = len({(tag.tier, tag.category) for tag in said.values()}) == 1
-    return MergedTag(
-        *key,
-        tier=tier,
-        category=category,
-        review=not agree or any(tag.review for tag in said.values()),
-        said=said,
-        missing=tuple(site for site in sorted(sites) if site not in said),
-    )
+    agree = len({(tag.tier, tag.category) for tag in by_site.values()}) == 1
+    review = not agree or any(tag.review for tag in by_site.values())
+    missing = tuple(site for site in sorted(sites) if site not in by_site)
+    return MergedTag(*key, tier, category, review, by_site, missing)

@@ -25,9 +25,7 @@ AUTHORS: tuple[Author, ...] = ("rule", "person", "generator")
 class Obligation:
     """An article that applies to a column, such as `gdpr`, `GDPR Art. 9(1)`.
 
-    Attributes:
-        reference: its place in the law, such as `GDPR Art. 9(1)`.
-        rule: the rule of a catalogue that found it; empty if the source named it.
+    `rule` names the rule of a catalogue; it is empty if the source named the article.
     """
 
     jurisdiction: str
@@ -36,8 +34,9 @@ class Obligation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the obligation as plain data."""
-        plain = {"jurisdiction": self.jurisdiction, "reference": self.reference}
-        return {**plain, "rule": self.rule} if self.rule else plain
+        return {
+            key: value for key, value in vars(self).items() if value or key != "rule"
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Obligation":
@@ -51,7 +50,6 @@ class Tag:
     """The legal classification of a column, with its reason.
 
     Attributes:
-        tier: the protection that it needs.
         category: the kind of data, such as `health` or `operational`.
         obligations: the articles that apply.
         reason: one sentence a data-protection officer can agree or disagree with.
@@ -141,16 +139,9 @@ class TaggedSchema:
         known = {*self.schema.names, *self.schema.keys, *sources}
         strangers = [name for name in self.tags if name not in known]
         if strangers:
-            raise ConfigError(
-                [
-                    Problem(
-                        f"column `{name}`",
-                        "has a tag but is not declared",
-                        "declare it under `[data.columns]` or remove its tag",
-                    )
-                    for name in strangers
-                ]
-            )
+            what = "has a tag but is not declared"
+            hint = "declare it under `[data.columns]` or remove its tag"
+            raise ConfigError([Problem(f"column `{n}`", what, hint) for n in strangers])
         self.tiers()
 
     def tiers(self) -> dict[str, Tier]:
@@ -159,21 +150,14 @@ class TaggedSchema:
         return effective_tiers(self.schema, own)
 
     def tier_of(self, column: str) -> Tier:
-        """Return a column's tier; an engineered one takes its sources' maximum.
-
-        Raises:
-            ConfigError: if no such column is declared.
-        """
+        """Return a column's tier; an engineered one takes its sources' maximum."""
         return self.tiers()[self.schema.by_name(column).name]
 
     def features(self) -> tuple[Column, ...]:
         """Return the columns for a model: no identifier, target, key or text."""
         tiers = self.tiers()
-        return tuple(
-            column
-            for column in self.schema.features()
-            if tiers[column.name] < Tier.IDENTIFIER
-        )
+        features = self.schema.features()
+        return tuple(c for c in features if tiers[c.name] < Tier.IDENTIFIER)
 
     def columns_in(self, tier: Tier) -> tuple[str, ...]:
         """Return the names of the columns of a tier, the target and keys included."""

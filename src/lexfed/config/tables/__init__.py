@@ -2,8 +2,8 @@
 """The tables of `lexfed.toml` as frozen pydantic classes, one field per key.
 
 Start with `root`, whose `Config` is the whole file; `field_types` has the closed
-`ConfigTable` and the bounds that all tables use. Larger tables have a module of
-their own: `data`, `budget`, `adapt`, `audit`, `sketches`.
+`ConfigTable` and the bounds that all tables use, `budget` and `audit` the two largest
+tables.
 
 A class holds what can be said of one key alone: type, bounds, default. What ties
 keys together is in `rules/`. Messages are made from the JSON schema of these

@@ -50,8 +50,7 @@ StatedOrigin = Annotated[
     ),
 ]
 Country = Annotated[
-    str,
-    Field(pattern=r"^[A-Z]{2}$", description="two capital letters, such as `DE`"),
+    str, Field(pattern=r"^[A-Z]{2}$", description="two capital letters, such as `DE`")
 ]
 
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of `lexfed.toml`: one frozen class per table, one field per key.
+"""`Config`, the whole of `lexfed.toml`: one frozen class per table, one field per key.
 
-A class holds what can be said of one key alone: its type, its bounds, its default.
-What ties keys together (`local_steps` needs `unit = "client"`) is in `rules/`; how
-a mistake is put into words is in `text/wording.py`. Optional keys that are `None`
-mean "set by a rule", never "off". `docs/reference/configuration.md` explains every key.
+Optional keys that are `None` mean "set by a rule", never "off".
+`docs/reference/configuration.md` explains every key.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the errors of the model's validation to findings in plain words.
+"""From errors of TOML and of the model's validation to findings in plain words.
 
 A finding is a problem before it has a file and a line: the path of the key, what is
-wrong, what to do. The rules of `*_rules.py` speak the same language.
+wrong, what to do. The rules of `rules/` speak the same language.
 """
 
 import re
@@ -51,7 +51,7 @@ UNAVAILABLE_KEYS: frozenset[KeyPath] = frozenset(
     {("sketch",), ("evaluation", "attacks")}
 )
 UNAVAILABLE_VALUES: Mapping[KeyPath, frozenset[str]] = {
-    ("federation", "engine"): frozenset({"flower"}),
+    ("federation", "engine"): frozenset({"flower"})
 }
 NOT_AVAILABLE = "is not available in this version"
 

@@ -40,12 +40,9 @@ _OTHER_WORDS = {
     **dict.fromkeys(("dpsgd", "flat", "gaussian"), "uniform"),
 }
 _TYPES = {
-    "string": "text in quotes",
-    "boolean": "`true` or `false`",
-    "integer": "a whole number",
-    "number": "a number",
-    "object": "a table",
-}
+    "string": "text in quotes", "boolean": "`true` or `false`",
+    "integer": "a whole number", "number": "a number", "object": "a table",
+}  # fmt: skip
 
 
 def dotted(path: KeyPath) -> str:
@@ -152,9 +149,8 @@ def expectation(schema: SchemaNode, node: SchemaNode, value: object) -> str:
     if kind == "array":
         return _array(schema, node)
     if kind == "string" and isinstance(value, str):
-        return (
-            f"text of at most {node['maxLength']} characters" if value else "some text"
-        )
+        long = f"text of at most {node['maxLength']} characters"
+        return long if value else "some text"
     if kind == "number" and isinstance(value, float) and not math.isfinite(value):
         return "a finite number" + _bounds(node, None)
     return _TYPES.get(kind, "another value") + _bounds(node, value)

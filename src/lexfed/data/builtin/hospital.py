@@ -264,9 +264,7 @@ def _one_hospital(
             rng, category_names(AREAS, area)[who], np.full(rows, 0.01)
         ),
         "insurance": with_gaps(
-            rng,
-            category_names(INSURANCES, insurance)[who],
-            np.full(rows, 0.03),
+            rng, category_names(INSURANCES, insurance)[who], np.full(rows, 0.03)
         ),
         "living": with_gaps(
             rng, category_names(LIVING, living)[who], np.full(rows, unsaid)
@@ -277,9 +275,7 @@ def _one_hospital(
         ),
         "hba1c": np.where(rng.random(rows) < skipped, np.nan, hba1c),
         "ethnicity": with_gaps(
-            rng,
-            category_names(ETHNICITIES, ethnicity)[who],
-            np.full(rows, unsaid),
+            rng, category_names(ETHNICITIES, ethnicity)[who], np.full(rows, unsaid)
         ),
         "ward": category_names(WARDS, ward),
         "weekday": category_names(WEEKDAYS, weekday),

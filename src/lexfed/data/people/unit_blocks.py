@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows grouped by the person they are about: the unit of the guarantee.
+"""Rows capped and grouped by person, the unit of the guarantee.
+
+The guarantee is about a person, so what one person can contribute is bounded before
+training. Which rows stay is decided by the person key and the order of rows alone;
+dropping rows by what they hold would carry a protected value into the choice of rows,
+and so break the isolation of tiers.
 
 All rows of a person weigh as much as one row of somebody else, so that a person's
 gradients can be averaged and clipped once as one vector. The block has the same
 number of places for everybody, the declared cap, so its shape says nothing about
 how often anyone was seen.
+
+Tables of keys are counted by hashes of numbers that stand for keys, the same at every
+site (`lexfed.sketch`). These numbers are as good to guess from as the keys: nothing
+rests on their being secret, and they never leave a site.
 """
 
 import hashlib
@@ -32,12 +41,9 @@ def earlier_rows(persons: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class CappedTable:
-    """The rows of a table that stay, and the numbers of those that do not.
+    """The rows of a table that stay, each with the code of its site.
 
-    Attributes:
-        sites: code of each staying row's site.
-        dropped: number of rows beyond the cap.
-        elsewhere: number of rows of no declared site.
+    `dropped` rows were beyond the cap, `elsewhere` rows at no declared site.
     """
 
     table: Table
@@ -78,18 +84,22 @@ def cap_records(
 
 
 def _beyond_cap(table: Table, rows: Integers, records_per_person: int) -> DataError:
+    what = f"more than {records_per_person} row(s) of one person"
+    hint = (
+        "raise `records_per_person` (more noise), or set "
+        '`excess_records = "drop"` to keep the first rows of each person'
+    )
+    return _at_rows(table, rows, "person-over-cap", what, hint).error()
+
+
+def _at_rows(table: Table, rows: Integers, kind: str, what: str, hint: str) -> Problems:
+    """Return the same problem of the person key at several rows."""
     problems = Problems()
     for row in rows:
-        problems.add(
-            "person-over-cap",
-            f"more than {records_per_person} row(s) of one person",
-            file=table.files[table.file_codes[row]],
-            column=table.schema.person or "",
-            row=int(table.rows[row]),
-            hint="raise `records_per_person` (more noise), or set "
-            '`excess_records = "drop"` to keep the first rows of each person',
-        )
-    return problems.error()
+        file, line = table.files[table.file_codes[row]], int(table.rows[row])
+        column = table.schema.person or ""
+        problems.add(kind, what, file=file, column=column, row=line, hint=hint)
+    return problems
 
 
 def sites_of_persons(persons: Integers, sites: Integers) -> Integers:
@@ -109,18 +119,12 @@ def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int
         np.stack([table.persons, sites], axis=1), axis=0, return_index=True
     )
     beyond = first[earlier_rows(pairs[:, 0]) >= limit]
-    problems = Problems()
-    for row in np.sort(beyond):
-        problems.add(
-            "person-at-sites",
-            f"a person appears at more than {limit} site(s)",
-            file=table.files[table.file_codes[row]],
-            column=table.schema.person or "",
-            row=int(table.rows[row]),
-            hint="if keys are counted anew at every site, put the site's name before "
-            "them; if people do move, raise `sites_per_person` (more noise)",
-        )
-    problems.raise_if_any()
+    what = f"a person appears at more than {limit} site(s)"
+    hint = (
+        "if keys are counted anew at every site, put the site's name before "
+        "them; if people do move, raise `sites_per_person` (more noise)"
+    )
+    _at_rows(table, np.sort(beyond), "person-at-sites", what, hint).raise_if_any()
     return int((sites_of_persons(table.persons, sites) > 1).sum())
 
 
@@ -132,7 +136,7 @@ def person_keys(texts: Sequence[str]) -> Integers:
     """Return a number of 62 bits for every key.
 
     Guarantees:
-        It depends on that key only.
+        A number depends on its own key only.
     """
     return np.array([_key(text) for text in texts], dtype=np.int64)
 
@@ -192,14 +196,9 @@ class UnitBlock:
 
 @dataclass(frozen=True)
 class PersonRows:
-    """Encoded rows with the person of each, before they are grouped.
+    """Encoded rows, [rows, slots], before they are grouped.
 
-    Attributes:
-        inputs: floats [rows, slots].
-        targets: floats [rows].
-        persons: code of each row's person.
-        members: the classes of each row, [rows, classes]; None without classes.
-        keys: of each row's person; None where persons have none.
+    Person, classes and key of each row are as those of a unit in `UnitBlock`.
     """
 
     inputs: Floats
@@ -235,12 +234,9 @@ def group_units(rows: PersonRows, records_per_person: int = 1) -> UnitBlock:
     codes, first, inverse, counts = np.unique(
         rows.persons, return_index=True, return_inverse=True, return_counts=True
     )
-    if len(counts) and counts.max() > records_per_person:
-        raise refuse(
-            "person-over-cap",
-            f"{int((counts > records_per_person).sum())} person(s) have more rows than "
-            f"`records_per_person` = {records_per_person}",
-        )
+    if over := int((counts > records_per_person).sum()):
+        more = "person(s) have more rows than `records_per_person` = "
+        raise refuse("person-over-cap", f"{over} {more}{records_per_person}")
     by_first = np.argsort(first, kind="stable")
     unit_of_code = np.empty(len(codes), dtype=np.int64)
     unit_of_code[by_first] = np.arange(len(codes))

@@ -118,11 +118,9 @@ def _table(
     for name in wanted:
         if name in schema.keys:
             continue
+        column, target = schema.by_name(name), name == schema.target
         readings = [
-            convert_column(
-                schema.by_name(name), frame, problems,
-                strict=strict, target=name == schema.target,
-            )  # fmt: skip
+            convert_column(column, frame, problems, strict=strict, target=target)
             for frame in frames
             if name in frame.columns
         ]

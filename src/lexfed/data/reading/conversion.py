@@ -5,6 +5,16 @@ An empty value is missing. A number that is written out as `nan`, `inf` or `1e40
 is a mistake in the source and refuses the table. What lies outside the declared
 range is clamped and what is not in the declared list becomes missing; both are
 counted, and both refuse the table in strict reading.
+
+Training clamps a number to its declared range; a profile looks for that range, so its
+numbers must be the ones in the file. Hence raw slots, one number each:
+
+    number                     the number, not clamped
+    flag                       0 or 1
+    category with a list       place in the list, -1 for another value
+    category without a list    LEVELS pairs of letters (`data.letter_pairs`)
+
+A missing value is NaN; of a text the first slot is.
 """
 
 from collections.abc import Sequence
@@ -21,9 +31,9 @@ from lexfed.data.schema import Column, ColumnKind
 from lexfed.data.table import ColumnValues
 
 _TRUTH = {
-    "0": 0.0, "false": 0.0, "no": 0.0, "0.0": 0.0,
-    "1": 1.0, "true": 1.0, "yes": 1.0, "1.0": 1.0,
-}  # fmt: skip
+    **dict.fromkeys(("0", "false", "no", "0.0"), 0.0),
+    **dict.fromkeys(("1", "true", "yes", "1.0"), 1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -48,13 +58,9 @@ class _Place:
         self.problems.add(kind, what, file=file, column=self.column, hint=hint)
 
     def rows(self, kind: str, what: str, wrong: Bools, hint: str = "") -> None:
+        rows, file = self.frame.rows[wrong].tolist(), self.frame.name
         self.problems.add_rows(
-            kind,
-            what,
-            self.frame.rows[wrong].tolist(),
-            file=self.frame.name,
-            column=self.column,
-            hint=hint,
+            kind, what, rows, file=file, column=self.column, hint=hint
         )
 
 
@@ -85,16 +91,6 @@ def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
     if raw.missing.any():
         place.rows("key-missing", "the key is missing", raw.missing)
     return _texts(raw)
-
-
-def plain_numbers(name: str, frame: Frame, problems: Problems) -> Floats:
-    """Return a number column as it was read, NaN where missing; nothing is clamped."""
-    return _finite(frame.columns[name], _Place(frame, name, problems))
-
-
-def plain_flags(name: str, frame: Frame, problems: Problems) -> Floats:
-    """Return a flag column: 0, 1, NaN where missing."""
-    return _flag(frame.columns[name], _Place(frame, name, problems))
 
 
 def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
@@ -216,19 +212,17 @@ def _category(
 
 
 class RawDeclaration(Protocol):
-    """The part of a column's declaration that reading it needs."""
+    """The part of a column's declaration that reading it needs.
+
+    `values` is the list of a category, if there is one.
+    """
 
     @property
-    def name(self) -> str:
-        """Its name in the file."""
-
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def kind(self) -> ColumnKind:
-        """Number, flag or category."""
-
+    def kind(self) -> ColumnKind: ...  # noqa: D102
     @property
-    def values(self) -> tuple[str, ...] | None:
-        """The list of a category, if there is one."""
+    def values(self) -> tuple[str, ...] | None: ...  # noqa: D102
 
 
 def raw_places(columns: Sequence[RawDeclaration]) -> dict[str, tuple[int, ...]]:
@@ -252,10 +246,11 @@ def raw_slots(
     """
     parts = [np.empty((len(frame), 0))]
     for column in columns:
+        raw, place = frame.columns[column.name], _Place(frame, column.name, problems)
         if column.kind == "number":
-            parts.append(plain_numbers(column.name, frame, problems)[:, None])
+            parts.append(_finite(raw, place)[:, None])
         elif column.kind == "flag":
-            parts.append(plain_flags(column.name, frame, problems)[:, None])
+            parts.append(_flag(raw, place)[:, None])
         else:
             texts = plain_texts(column.name, frame, problems)
             parts.append(_letters(texts) if _is_open(column) else _codes(column, texts))

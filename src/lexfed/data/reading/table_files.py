@@ -3,6 +3,11 @@
 
 A file that cannot be read in full is a problem, never a shorter table: a truncated
 archive, a line with the wrong number of fields, a byte that is not UTF-8.
+
+`guess_columns` is a first guess at a file's columns, for a person to complete. It tells
+names and kinds only: ranges and category lists copied from the data into a
+configuration would be published with it, and tell that somebody is 104 years old or has
+a rare disease.
 """
 
 import csv
@@ -11,6 +16,7 @@ import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -36,16 +42,14 @@ def read_file(
 ) -> Frame | None:
     """Return the wanted columns of a file (all of them for None).
 
-    Whatever is wrong is noted in `problems`; without a usable header the result is
-    None.
+    Every problem is noted in `problems`; without a usable header the result is None.
     """
-    file = str(path)
-    if not file.lower().endswith(SUFFIXES):
-        known = ", ".join(SUFFIXES)
-        problems.add("file-kind", f"unknown kind of file, known: {known}", file=file)
+    note = partial(problems.add, file=str(path))
+    if not str(path).lower().endswith(SUFFIXES):
+        note("file-kind", f"unknown kind of file, known: {', '.join(SUFFIXES)}")
         return None
     if path.is_dir():
-        problems.add("file-folder", "is a folder, not a file", file=file)
+        note("file-folder", "is a folder, not a file")
         return None
     try:
         # Libraries open it by its name, and would wait for a pipe.
@@ -54,17 +58,14 @@ def read_file(
             return _read_parquet(path, wanted, problems)
         return _read_csv(path, wanted, problems)
     except FileNotFoundError:
-        problems.add("file-not-found", "file not found", file=file)
+        note("file-not-found", "file not found")
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        problems.add(
-            "file-truncated",
-            "the compressed file is damaged or ends early",
-            file=file,
-            hint="copy it again; a part of a file is never read",
+        what = "the compressed file is damaged or ends early"
+        note(
+            "file-truncated", what, hint="copy it again; a part of a file is never read"
         )
     except OSError as error:
-        reason = (error.strerror or "cannot be read").lower()
-        problems.add("file-unreadable", reason, file=file)
+        note("file-unreadable", (error.strerror or "cannot be read").lower())
     return None
 
 
@@ -82,21 +83,15 @@ def check_header(
     problems: Problems,
 ) -> list[str]:
     """Return the columns to read; note duplicates and columns that are not there."""
-    names = list(header)
+    names, note = list(header), partial(problems.add, file=file)
     for name in names:
         if hidden_in(name):
-            problems.add(
-                "header-hidden",
-                f"its name has the hidden character `{hidden_in(name)}`",
-                file=file,
-                column=visible(name),
-                hint="rename the column: people decide by names, so they must show",
-            )
+            what = f"its name has the hidden character `{hidden_in(name)}`"
+            hint = "rename the column: people decide by names, so they must show"
+            note("header-hidden", what, column=visible(name), hint=hint)
     # Columns without a name, as spreadsheets leave them behind, cannot be declared.
     for name in sorted({name for name in names if name and names.count(name) > 1}):
-        problems.add(
-            "header-duplicate", "the header names it twice", file=file, column=name
-        )
+        note("header-duplicate", "the header names it twice", column=name)
     if wanted is None:
         return names
     lone = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
@@ -104,13 +99,7 @@ def check_header(
     for name in wanted:
         if name not in names:
             hint = "separate columns with commas" if lone else _close(name, others)
-            problems.add(
-                "column-missing",
-                "is not in this file",
-                file=file,
-                column=name,
-                hint=hint,
-            )
+            note("column-missing", "is not in this file", column=name, hint=hint)
     return [name for name in names if name in wanted]
 
 
@@ -123,7 +112,7 @@ def _close(name: str, others: Collection[str]) -> str:
 def _read_csv(
     path: Path, wanted: Collection[str] | None, problems: Problems
 ) -> Frame | None:
-    file = str(path)
+    note = partial(problems.add, file=str(path))
     lines: list[int] = []
     records: list[list[str]] = []
     try:
@@ -131,44 +120,31 @@ def _read_csv(
             reader = csv.reader(stream, strict=True)
             header = [name.strip() for name in next(reader, [])]
             if not header:
-                problems.add("file-empty", "the file is empty", file=file)
+                note("file-empty", "the file is empty")
                 return None
-            names = check_header(header, wanted, file, problems)
+            names = check_header(header, wanted, str(path), problems)
             places = [header.index(name) for name in names]
             for record in reader:
                 if len(record) == len(header):
                     lines.append(reader.line_num)
                     records.append([record[place] for place in places])
                 elif record:
-                    problems.add(
-                        "row-length",
-                        f"{len(record)} fields, the header has {len(header)}",
-                        file=file,
-                        row=reader.line_num,
-                    )
+                    what = f"{len(record)} fields, the header has {len(header)}"
+                    note("row-length", what, row=reader.line_num)
     except UnicodeDecodeError:
-        problems.add(
-            "file-encoding",
-            "is not UTF-8 text",
-            file=file,
-            row=_first_undecodable(path),
-            hint="save the file as UTF-8",
-        )
+        row, hint = _first_undecodable(path), "save the file as UTF-8"
+        note("file-encoding", "is not UTF-8 text", row=row, hint=hint)
         return None
     except csv.Error:
-        problems.add(
-            "file-csv",
-            "cannot be read as CSV: a quote is not closed or a field is too long",
-            file=file,
-            row=reader.line_num,
-        )
+        what = "cannot be read as CSV: a quote is not closed or a field is too long"
+        note("file-csv", what, row=reader.line_num)
         return None
     columns = {
         name: text_column([record[place] for record in records])
         for place, name in enumerate(names)
     }
     ignored = tuple(name for name in header if name not in columns)
-    return Frame(file, columns, np.array(lines, dtype=np.int64), ignored)
+    return Frame(str(path), columns, np.array(lines, dtype=np.int64), ignored)
 
 
 def _first_undecodable(path: Path) -> int | None:
@@ -240,8 +216,7 @@ class ColumnGuess:
     """A column's name and what it looks like.
 
     Guarantees:
-        Holds no value of the data and nothing counted or computed from values but
-        the kind.
+        Holds no value of the data and nothing computed from values but the kind.
     """
 
     name: str

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Suggested tier and category of every column, with the evidence for them.
 
-Start with `suggestions.py` (categories and types) and `pipeline.py`
-(`tag_columns`). Files are read in `sources`, texts in `words`; evidence comes
-from `metadata`, `values` (with `recognise`) and `semantics`; `fusion.py` adds
-it up. `settings.py` holds shares and thresholds, `fingerprint.py` the digests
-of the data files.
+Start with `suggestions.py` (categories, types, settings) and `pipeline.py`
+(`tag_columns`). Files are read in `sources`, texts in `words`; evidence comes from
+`metadata`, `values` (with `recognise`) and `semantics`; `fusion.py` adds it up.
 
 The data lie beside the code: `lexicon/`, `packs/`, `model/`, `concepts.tsv`
 and `recognise/names.txt`. Their names and bytes enter the fingerprint that

@@ -78,21 +78,17 @@ class FusedTag:
 
 
 def fused_probabilities(
-    said: Odds, facts: Odds, network: Chances | None, settings: TaggerSettings
+    odds: Odds, facts: Odds, network: Chances | None, settings: TaggerSettings
 ) -> Chances:
     """Return the probabilities of the categories by all witnesses.
 
-    Args:
-        said: log-odds by everything but the network, facts included.
-        facts: log-odds by facts alone; empty if there are none.
-        network: probabilities by the semantic network; None without one.
-        settings: the shares.
+    `odds` has the log-odds by everything but the network, `facts` those by facts alone.
     """
     if network is None:
-        return probabilities(said)
+        return probabilities(odds)
     if any(weight >= NOTHING for weight in facts.values()):
         network = _mix(probabilities(facts), network, settings.statistics)
-    return _mix(probabilities(said), network, settings.alpha)
+    return _mix(probabilities(odds), network, settings.alpha)
 
 
 def probabilities(odds: Odds) -> Chances:
@@ -107,8 +103,7 @@ def probabilities(odds: Odds) -> Chances:
 def fused_tag(chances: Chances, strongest: float, settings: TaggerSettings) -> FusedTag:
     """Return the answer that probabilities lead to, before the table is asked.
 
-    `strongest` is the largest log-odds that speak for a category by the column
-    itself.
+    `strongest` is the largest log-odds by the column itself for any category.
     """
     within = _within(settings)
     tiers = {tier: sum(chances[c] for c in within[tier]) for tier in within}

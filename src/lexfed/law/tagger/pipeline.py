@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns in, suggestions out: whole tables at once, because siblings matter.
 
+The semantic network is asked once for all tables. It is loaded, with NumPy, when the
+first column is tagged; where it has no share it is not loaded at all.
+
 Guarantees:
     There is one suggestion for each column, in the order of the columns.
     The order of the columns of a table does not change what is suggested.
@@ -35,11 +38,11 @@ from lexfed.law.tagger.metadata.table_roles import (
 )
 from lexfed.law.tagger.suggestions import (
     CATEGORIES,
-    TIER_OF,
     DescribedColumn,
     Suggestion,
     TagEvidence,
     TaggerSettings,
+    evidence_for,
 )
 from lexfed.law.tagger.words.readings import TableReading, read_tables
 
@@ -195,6 +198,4 @@ def evidence_of_network(chances: Mapping[str, float], readable: bool) -> TagEvid
         if readable
         else "nothing is known of the name, but columns beside such neighbours"
     )
-    return TagEvidence(
-        "semantics", TIER_OF[best], best, weight, f"{alike} are mostly {best}"
-    )
+    return evidence_for("semantics", best, weight, f"{alike} are mostly {best}")

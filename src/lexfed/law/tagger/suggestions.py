@@ -55,14 +55,9 @@ KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 
 @dataclass(frozen=True)
 class DescribedColumn:
-    """A column as its schema or its file describes it.
+    """A column as its schema or its file describes it; often with a name alone.
 
-    Attributes:
-        table: name of the table; empty if there is only one.
-        name: the column's own name, as written.
-        description: what the schema says about it; often empty.
-        dtype: type as the schema or the file calls it; often empty.
-        values: a sample read on this machine; never logged, printed or sent.
+    `values` is a sample read on this machine; it is never logged, printed or sent.
     """
 
     table: str
@@ -77,8 +72,7 @@ class TagEvidence:
     """One reason for or against a reading of a column.
 
     Attributes:
-        tier: the tier it speaks for, or None if it speaks for no single one.
-        category: the category it speaks for, or None.
+        tier, category: its subject, or None if it speaks for no single one.
         weight: in units of log-odds; negative if it speaks against.
         text: a sentence a data-protection officer can check; never a value.
         outright: whether it says what the column is in so many words, or by looking
@@ -91,6 +85,13 @@ class TagEvidence:
     weight: float
     text: str
     outright: bool = False
+
+
+def evidence_for(
+    kind: EvidenceKind, category: str, weight: float, text: str, outright: bool = False
+) -> TagEvidence:
+    """Return evidence for a category, and so for its tier."""
+    return TagEvidence(kind, TIER_OF[category], category, weight, text, outright)
 
 
 _STRENGTHS = ((0.9, "almost fully"), (0.6, "strongly"), (0.0, "in part"))
@@ -126,8 +127,7 @@ class Suggestion:
     """The tagger's reading of a column; a person may overrule all of it.
 
     Attributes:
-        tier: the tier it most likely belongs to.
-        category: the category of that tier it most likely belongs to.
+        tier: the likeliest one, as is the category within it.
         score: expected sensitivity, from 0 (about no one) to 1.
         review: whether a person must look, as evidence is weak or in conflict.
         evidence: the reasons, the strongest first.

@@ -203,11 +203,11 @@ def summary(columns: Sequence[TaggedColumn]) -> str:
 def say_disagreements(found: TaggedColumns) -> None:
     """Say about which columns the files of several sites disagree."""
     for column in found.disagreements:
-        said = ", ".join(
+        by_site = ", ".join(
             f"{visible(site)} says {tag.tier} ({tag.category})"
-            for site, tag in column.said.items()
+            for site, tag in column.by_site.items()
         )
-        talk.warn(f"column `{_short(column.column)}`: {said}; the strictest counts")
+        talk.warn(f"column `{_short(column.column)}`: {by_site}; the strictest counts")
 
 
 def write_sheets(asked: TagRequest, found: TaggedColumns, source: str) -> None:

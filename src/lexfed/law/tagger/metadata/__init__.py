@@ -2,10 +2,9 @@
 """Evidence from names, descriptions, known standards and the rest of a table.
 
 Start with `name_evidence.py`. `labelling_rules.py` holds the rules R1 to R23
-as tables, `table_roles.py` decides what the rows of a table are about,
-`table_evidence.py` applies that role to each column. `schema_packs.py` reads
-the standards in `../packs/`, `pack_evidence.py` recognises them and uses the
-others as precedent.
+as tables, `table_roles.py` decides what the rows of a table are about and applies that
+role to each column, `packs.py` reads the standards in `../packs/`, recognises them and
+uses the others as precedent.
 
 To add a standard, add a pack; to change a rule, change its row and keep its
 number, which explanations quote. The order of the columns in a table must not

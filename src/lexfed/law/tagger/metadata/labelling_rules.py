@@ -34,7 +34,7 @@ ROLE_TEXT: dict[TableRole, str] = {
 class CompoundRule(NamedTuple):
     """The meaning of a word after a noun: `customer` + `name` is a person's name."""
 
-    said: str
+    word: str
     noun: str
     category: str
     weight: float
@@ -86,7 +86,7 @@ class ContentRule(NamedTuple):
     """The meaning of a plain word (`value`, `date`) in a table of a role."""
 
     role: TableRole
-    said: str
+    word: str
     category: str
     weight: float
     rule: str

@@ -22,19 +22,31 @@ from lexfed.law.tagger.metadata.labelling_rules import (
     ONLY_ALONE,
     CompoundRule,
 )
-from lexfed.law.tagger.suggestions import TIER_OF, EvidenceKind, TagEvidence
+from lexfed.law.tagger.suggestions import (
+    TIER_OF,
+    EvidenceKind,
+    TagEvidence,
+    evidence_for,
+)
 from lexfed.law.tagger.words.lexicon import NOUNS, concepts_of
 from lexfed.law.tagger.words.readings import NOTHING, PhraseReading, TermHit
 
-_COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
-_SAID = frozenset(row.said for row in COMPOUNDS)
+_COMPOUND = {(row.word, row.noun): row for row in COMPOUNDS}
+_PAIR_WORDS = frozenset(row.word for row in COMPOUNDS)
 _A = {noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}" for noun in NOUNS} | {
     "created": "a change"
 }
 """The nouns as a sentence has them."""
 _CODE = re.compile(r"[A-Za-z]{0,4}[-._]?\d[\dA-Za-z._-]*")
 _LONG_WORD = re.compile(r"[A-Za-z]{5}")
-_MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampling"}
+_MORE = _PAIR_WORDS | {
+    "relative",
+    "measure",
+    "deceased",
+    "created",
+    "income",
+    "sampling",
+}
 _SHORT_TEXT = 3
 FROM_TABLE = 0.75
 """Factor on a pair whose noun is the table's."""
@@ -75,8 +87,8 @@ def evidence_of_name(
 ) -> list[TagEvidence]:
     """Return the evidence of a column's name and description by themselves.
 
-    A `coded` name is a number in a codebook. `title` is the table's name; the
-    network has learned without it.
+    A `coded` name is a number in a codebook. The network has learned without `title`,
+    the table's name.
     """
     trust = CODED if coded and description.words else 1.0
     name = _less_repeated(name, title)
@@ -155,8 +167,8 @@ def evidence_of_terms(
             weight *= IN_PAIR
         gloss = hit.entry.gloss
         means = f" ({gloss})" if gloss and gloss != term else ""
-        yield TagEvidence(
-            kind, tier, meaning, weight,
+        yield evidence_for(
+            kind, meaning, weight,
             f"the {kind} says `{term}`{means}, which is {meaning}",
             outright or (kind == "name" and _is_of_person(reading, hit)),
         )  # fmt: skip
@@ -184,9 +196,9 @@ def evidence_of_pairs(
         whole = pair.noun_at is not None and len(reading.english) == len(
             {pair.at, pair.noun_at}
         )
-        yield TagEvidence(
-            kind, TIER_OF[row.category], row.category, row.weight * pair.share * share,
-            f"the {kind} is the {row.said} of {_A[row.noun]} (rule {row.rule})",
+        yield evidence_for(
+            kind, row.category, row.weight * pair.share * share,
+            f"the {kind} is the {row.word} of {_A[row.noun]} (rule {row.rule})",
             outright or (whole and kind == "name"),
         )  # fmt: skip
 
@@ -197,9 +209,9 @@ def _pairs(reading: PhraseReading, table_nouns: Sequence[str]) -> list[NounPair]
     # A term that has a category says itself what its words mean together.
     telling = {hit.start for hit in reading.hits if hit.entry.meaning in TIER_OF}
     found: dict[str, NounPair] = {}
-    for at, here in enumerate(concepts):
-        for said in sorted(here & _SAID):
-            pair = _pair(concepts, at, said, table_nouns)
+    for at, concept in enumerate(concepts):
+        for word in sorted(concept & _PAIR_WORDS):
+            pair = _pair(concepts, at, word, table_nouns)
             if pair is None or pair.row.category in found:
                 continue
             within = pair.noun_at is not None and reading.sources[at] in telling
@@ -225,7 +237,7 @@ def _bare(
 
 
 def _pair(
-    concepts: Sequence[frozenset[str]], at: int, said: str, table_nouns: Sequence[str]
+    concepts: Sequence[frozenset[str]], at: int, word: str, table_nouns: Sequence[str]
 ) -> NounPair | None:
     """Return the pair of a word and the noun nearest to it, or else its table's."""
     order = sorted(
@@ -233,9 +245,9 @@ def _pair(
     )
     for i in order:
         for noun in (*NOUNS, "created"):
-            if noun in concepts[i] and (said, noun) in _COMPOUND:
-                return NounPair(_COMPOUND[said, noun], at, i, 1.0)
+            if noun in concepts[i] and (word, noun) in _COMPOUND:
+                return NounPair(_COMPOUND[word, noun], at, i, 1.0)
     for noun in table_nouns[:1]:
-        if (said, noun) in _COMPOUND:
-            return NounPair(_COMPOUND[said, noun], at, None, FROM_TABLE)
+        if (word, noun) in _COMPOUND:
+            return NounPair(_COMPOUND[word, noun], at, None, FROM_TABLE)
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema packs: widespread standards whose names cannot be guessed.
+"""Schema packs: widespread standards whose names cannot be guessed, as evidence.
 
 `packs/<name>.tsv` starts with comment lines `# title:`, `# source:`, `# lang:` and
 `# domain:`, then has one column a line, fields divided by tabs:
@@ -24,7 +24,12 @@ from typing import NamedTuple
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.metadata.name_evidence import is_code
-from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, TagEvidence
+from lexfed.law.tagger.suggestions import (
+    TIER_OF,
+    DescribedColumn,
+    TagEvidence,
+    evidence_for,
+)
 from lexfed.law.tagger.words.lexicon import LANGUAGES, load_concepts
 from lexfed.law.tagger.words.line_store import (
     LinePlaces,
@@ -69,11 +74,8 @@ class Pack:
 class PackIndex:
     """All packs, found by the letters of a column's name.
 
-    Attributes:
-        packs: the packs by name.
-        by_column: the rows of every name, in all packs.
-        by_word: for every word of names that several packs use, the number of packs
-            that use it for each category.
+    `by_word` has, for every word of names that several packs use, the number of packs
+    that use it for each category.
     """
 
     packs: Mapping[str, Pack]
@@ -100,11 +102,9 @@ def parse_pack(name: str, text: bytes) -> Pack:
     ]
     if problems:
         raise ConfigError(problems)
-    get = head.get
-    return Pack(
-        name, get("title", name), get("source", ""), get("lang", "en"),
-        get("domain", ""), text,
-    )  # fmt: skip
+    title, source = head.get("title", name), head.get("source", "")
+    language, domain = head.get("lang", "en"), head.get("domain", "")
+    return Pack(name, title, source, language, domain, text)
 
 
 def index_packs(packs: Sequence[Pack]) -> PackIndex:
@@ -182,13 +182,10 @@ _TELLING = 4
 
 @dataclass(frozen=True)
 class PackMatch:
-    """A pack that a table seems to follow.
+    """A pack that a table seems to follow, and the pack's table that fits best.
 
-    Attributes:
-        pack: its name.
-        table: the pack's table that fits best, squeezed.
-        shared: the sum of the rarities of the shared names.
-        weight: of its labels, in log-odds.
+    `shared` is the sum of the rarities of the shared names, `weight` that of the
+    pack's labels, in log-odds.
     """
 
     pack: str
@@ -253,8 +250,8 @@ def evidence_of_packs(
         title = packs.packs[match.pack].title
         shares = _shares(same or own)
         for category, share in shares.items():
-            yield TagEvidence(
-                "pack", TIER_OF[category], category, match.weight * share,
+            yield evidence_for(
+                "pack", category, match.weight * share,
                 f"the table looks like {title}, where this name is {category}",
                 match.weight * share >= LOOKED_UP,
             )  # fmt: skip
@@ -278,8 +275,8 @@ def _precedent(rows: Sequence[PackColumn], telling: float) -> Iterator[TagEviden
     weight = PRECEDENT * (1.0 + log(len(by_pack))) * telling
     for category, share in sorted(shares.items()):
         if share >= 0.2:
-            yield TagEvidence(
-                "pack", TIER_OF[category], category, weight * share,
+            yield evidence_for(
+                "pack", category, weight * share,
                 f"the name stands for {category} in {_count(share, len(by_pack))} of "
                 f"{len(by_pack)} known standards",
             )  # fmt: skip
@@ -297,8 +294,8 @@ def _words_precedent(name: str, packs: PackIndex) -> Iterator[TagEvidence]:
             share = votes_for / (total + 1.0)
             if share >= 0.3:
                 weight = WORD * share * log(1.0 + total)
-                yield TagEvidence(
-                    "pack", TIER_OF[category], category, weight,
+                yield evidence_for(
+                    "pack", category, weight,
                     f"names with `{word}` stand for {category} in known standards",
                 )  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The role of a table, the subject of its rows, which flips the meaning of columns.
+"""The role of a table, the subject of its rows, and what its columns take from it.
 
 `temperature` of a patient is health data, of a street sensor it is not (rule R1).
 The role is found by points, from the table's name and from what its columns surely
@@ -27,7 +27,7 @@ from lexfed.law.tagger.metadata.labelling_rules import (
     dtype_kind,
 )
 from lexfed.law.tagger.metadata.name_evidence import nouns_of
-from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 from lexfed.law.tagger.words.lexicon import concepts_of
 from lexfed.law.tagger.words.readings import PhraseReading
 
@@ -38,44 +38,29 @@ ENOUGH = 1.0
 FEW = 1
 """Columns that the name of a table outweighs."""
 _MEANING_POINTS: Mapping[str, tuple[TableRole, float]] = {
-    "role:person": ("person", 3.0),
-    "role:clinical": ("clinical", 3.0),
-    "role:organisation": ("organisation", 3.0),
-    "role:device": ("device", 3.0),
-    "role:dictionary": ("dictionary", 4.0),
-    "health": ("clinical", 3.0),
-    "genetic": ("clinical", 3.0),
-    "environment": ("device", 3.0),
-    "reference": ("dictionary", 3.0),
-    "business": ("thing", 1.5),
-}
+    "role:person": ("person", 3.0), "role:clinical": ("clinical", 3.0),
+    "role:organisation": ("organisation", 3.0), "role:device": ("device", 3.0),
+    "role:dictionary": ("dictionary", 4.0), "health": ("clinical", 3.0),
+    "genetic": ("clinical", 3.0), "environment": ("device", 3.0),
+    "reference": ("dictionary", 3.0), "business": ("thing", 1.5),
+}  # fmt: skip
 """Points for a role by a term in the table's name."""
 _NOUN_POINTS: Mapping[str, tuple[TableRole, float]] = {
-    "person": ("person", 1.5),
-    "case": ("person", 1.0),
-    "organisation": ("organisation", 1.5),
-    "thing": ("thing", 1.5),
+    "person": ("person", 1.5), "case": ("person", 1.0),
+    "organisation": ("organisation", 1.5), "thing": ("thing", 1.5),
     "definition": ("dictionary", 2.0),
-}
+}  # fmt: skip
 """Points for a role by the first noun of the table's name."""
 _SHARE_POINTS: Mapping[str, tuple[TableRole, float]] = {
-    "direct_identifier": ("person", 4.0),
-    "contact": ("person", 3.0),
-    "demographic": ("person", 5.0),
-    "person_key": ("person", 4.0),
-    "employment_education": ("person", 4.0),
-    "financial": ("person", 2.0),
-    "behavioural": ("person", 3.0),
-    "ethnicity": ("person", 4.0),
-    "political": ("person", 4.0),
-    "religion": ("person", 4.0),
-    "criminal": ("person", 4.0),
-    "health": ("clinical", 5.0),
-    "genetic": ("clinical", 5.0),
-    "environment": ("device", 5.0),
-    "business": ("thing", 4.0),
-    "reference": ("dictionary", 4.0),
-}
+    "direct_identifier": ("person", 4.0), "contact": ("person", 3.0),
+    "demographic": ("person", 5.0), "person_key": ("person", 4.0),
+    "employment_education": ("person", 4.0), "financial": ("person", 2.0),
+    "behavioural": ("person", 3.0), "ethnicity": ("person", 4.0),
+    "political": ("person", 4.0), "religion": ("person", 4.0),
+    "criminal": ("person", 4.0), "health": ("clinical", 5.0),
+    "genetic": ("clinical", 5.0), "environment": ("device", 5.0),
+    "business": ("thing", 4.0), "reference": ("dictionary", 4.0),
+}  # fmt: skip
 """Points for a role by the share of the columns of a category."""
 _DEFINITIONS = frozenset(
     {"d", "dim", "ref", "lkp", "lookup", "codes", "codelist", "dict", "dictionary"}
@@ -194,7 +179,7 @@ def evidence_of_table(
     description: PhraseReading,
     dtype: str,
     own: Mapping[str, float],
-    seen: TableView,
+    view: TableView,
 ) -> Iterator[TagEvidence]:
     """Yield the evidence of the table's role, given a column's own evidence.
 
@@ -202,42 +187,42 @@ def evidence_of_table(
     it to the meaning of that reading in such a table. `own` has the sums of the
     column's own evidence, by category.
     """
-    about = f"the table is about {ROLE_TEXT[seen.role]}"
-    named, told = _concepts(name), _concepts(description)
-    if not (named | told) & HOUSEKEEPING:
-        yield from _content(named or told, seen, about)
+    about = f"the table is about {ROLE_TEXT[view.role]}"
+    named, described = _concepts(name), _concepts(description)
+    if not (named | described) & HOUSEKEEPING:
+        yield from _content(named or described, view, about)
     nouns = {*nouns_of(name), *nouns_of(description)}
     left = dict(own)
     for category, weight in own.items():
         for kind, damped, share in DTYPES:
             if kind == dtype_kind(dtype) and category in damped and weight > 0:
                 left[category] -= weight * share
-                yield TagEvidence(
-                    "table", TIER_OF[category], category, -weight * share,
+                yield evidence_for(
+                    "table", category, -weight * share,
                     f"values of type {kind} are hardly {category}",
                 )  # fmt: skip
     for category, weight in left.items():
-        flip = _FLIP.get((seen.role, category))
+        flip = _FLIP.get((view.role, category))
         kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns) or (
-            category == "technical" and (named | told) & HOUSEKEEPING
+            category == "technical" and (named | described) & HOUSEKEEPING
         )
         if flip is None or kept or weight <= 0:
             continue
-        if flip.only and (seen.medical or flip.only not in named | told):
+        if flip.only and (view.medical or flip.only not in named | described):
             continue
         moved = weight * flip.share
         for one, signed in ((flip.before, -moved), (flip.after, moved)):
-            yield TagEvidence(
-                "table", TIER_OF[one], one, signed,
+            yield evidence_for(
+                "table", one, signed,
                 f"{about}, where {flip.before} becomes {flip.after} "
                 f"(rule {flip.rule})", bool(flip.only),
             )  # fmt: skip
-    content = CONTENT.get(seen.role) or seen.topic
-    if not content and seen.role == "person":
+    content = CONTENT.get(view.role) or view.topic
+    if not content and view.role == "person":
         content = "other_personal"
     if content:
-        yield TagEvidence(
-            "table", TIER_OF[content], content, PRIOR_WEIGHT[seen.role],
+        yield evidence_for(
+            "table", content, PRIOR_WEIGHT[view.role],
             f"{about}, and most that is told there is {content}",
         )  # fmt: skip
 
@@ -247,13 +232,13 @@ def _concepts(reading: PhraseReading) -> frozenset[str]:
 
 
 def _content(
-    said: frozenset[str], seen: TableView, about: str
+    concepts: frozenset[str], view: TableView, about: str
 ) -> Iterator[TagEvidence]:
     """Yield the evidence of a plain word (`value`, `date`) in a table of that role."""
     for row in CONTENTS:
-        if row.role == seen.role and row.said in said:
-            yield TagEvidence(
-                "table", TIER_OF[row.category], row.category, row.weight,
-                f"{about}, and the name is a {row.said} (rule {row.rule})",
+        if row.role == view.role and row.word in concepts:
+            yield evidence_for(
+                "table", row.category, row.weight,
+                f"{about}, and the name is a {row.word} (rule {row.rule})",
             )  # fmt: skip
             return

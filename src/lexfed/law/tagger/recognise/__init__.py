@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognisers: kinds of values, by shape, check digits and word lists.
+"""Recognisers: rows of a table, and evidence from several columns or many words.
 
-Start with `recogniser.py`: how much of a sample must fit, and when chance
-cannot explain it. `checksums.py` has the arithmetic of check digits. The other
-modules look at a whole column or table: names, sex and age (`people.py`, with
-`names.txt`), `places.py`, `record_keys.py`, `body_measures.py`,
-`choice_lists.py`, `free_text.py`, `clinical_tables.py`. Recognisers of single
-values are rows of tables in `patterns`.
+Start with `recogniser.py` (`Recogniser`, `Sample`). Its rows are in `europe.py` and
+`overseas.py` (national numbers of people), `contact.py` and `codes.py`, their
+arithmetic in `checksums.py`. `people.py`, `cell_words.py`, `measurements.py` and
+`table_context.py` look at more than single values.
 
-No sentence of evidence may hold a value. This package keeps its name, and
-`names.txt` its place: both are part of the tagger's fingerprint.
+To add a recogniser, write its check and a row in one of the tables that
+`values/evidence.py` joins. `chance` is how often a random value of that shape is valid;
+the number of values that must fit follows from it. A pattern without a check digit
+should need its words in the name.
 """

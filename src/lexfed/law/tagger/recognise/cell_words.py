@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of a few words that people are sorted by: origin, belief, family, health.
+"""Words in cells: the choices that forms offer, notes, messages, diagnoses in words.
 
 A column of a few different values is compared with the words that forms offer. Half
 of the different values must be such words, and two of them at least; words that mean
 other things elsewhere (`white`, `single`) count only beside others.
+
+Free text is long and different in every row. Its subject decides (rule R12): clinical
+words make it health data, greetings a message; else it may be anything that someone
+wrote about a person, and a person should look.
 """
 
 import re
@@ -11,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lexfed.law.tagger.recognise.recogniser import Sample, cues
-from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 
 MOST = 40
 """Different values that a list of choices has at the most."""
@@ -26,7 +30,6 @@ class ChoiceList:
         sure: words, folded, of which two decide.
         other: words that are part of such lists and mean other things elsewhere.
         context: words of the column's name that make one value enough.
-        weight: in units of log-odds.
     """
 
     name: str
@@ -167,8 +170,8 @@ def evidence_of_vocabularies(sample: Sample) -> Iterator[TagEvidence]:
         enough = sure >= 2 or helped
         if enough and sure + other >= 0.5 * len(values):
             named = ", as the name or description says" if helped else ""
-            yield TagEvidence(
-                "values", TIER_OF[one.category], one.category,
+            yield evidence_for(
+                "values", one.category,
                 one.weight + 0.5 * helped,
                 f"the values are words for {one.name}{named}",
             )  # fmt: skip
@@ -226,16 +229,17 @@ def evidence_of_texts(sample: Sample) -> Iterator[TagEvidence]:
     greetings = sum(bool(_GREETING.search(text)) for text in texts) / len(texts)
     long = sum(len(text.split()) for text in texts) / len(texts) >= LONG
     if doses >= CLINICAL_SHARE:
-        yield _special("health", 3.5, "many cells are medicines with their doses")
+        text = "many cells are medicines with their doses"
+        yield evidence_for("values", "health", 3.5, text)
     elif clinical >= CLINICAL_SHARE:
-        yield _special("health", 3.5, "many cells hold clinical words (rule R12)")
+        text = "many cells hold clinical words (rule R12)"
+        yield evidence_for("values", "health", 3.5, text)
     elif long and greetings >= CLINICAL_SHARE:
-        yield _special(
-            "communication_content", 2.0, "the cells read like messages (rule R12)"
-        )
+        text = "the cells read like messages (rule R12)"
+        yield evidence_for("values", "communication_content", 2.0, text)
     elif long and len(sample.distinct) >= 0.7 * len(sample.values):
-        yield TagEvidence(
-            "values", "personal", "other_personal", 1.0,
+        yield evidence_for(
+            "values", "other_personal", 1.0,
             "the cells are free text, which may say anything of a person (rule R12)",
         )  # fmt: skip
 
@@ -243,7 +247,3 @@ def evidence_of_texts(sample: Sample) -> Iterator[TagEvidence]:
 def _is_words(value: str) -> bool:
     letters = sum(map(str.isalpha, value))
     return letters >= 4 and letters >= 0.5 * len(value)
-
-
-def _special(category: str, weight: float, text: str) -> TagEvidence:
-    return TagEvidence("values", "special", category, weight, text)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codes of diseases, procedures, laboratory tests and medicines; genes; vehicles.
+"""Codes of diseases, procedures and medicines; genes, vehicles, accounts, goods.
 
 A code that looks like a number is still a code: `E11.9` is a diagnosis, not a float,
-and five digits are a procedure only where someone says so. A cell may hold a list of
-codes; then each of them has to fit.
+and five digits are a procedure only where the name says so. A cell may hold a list of
+medical codes; then each of them has to fit.
 """
 
 import re
-from collections.abc import Callable
+from functools import partial
 
 from lexfed.law.tagger.recognise.checksums import gtin, luhn, mod_97, verhoeff, weighted
 from lexfed.law.tagger.recognise.recogniser import Recogniser, cues, regex
@@ -24,11 +24,6 @@ _DRUG = cues(
     "ndc drug medication atc wirkstoff medicament medicamento farmaco geneesmiddel pzn "
     "arzneimittel"
 )
-
-
-def loinc(code: str) -> bool:
-    """Check a LOINC number: Luhn over the digits before and after the hyphen."""
-    return luhn(code)
 
 
 def snomed(number: str) -> bool:
@@ -56,21 +51,7 @@ def vin(text: str) -> bool:
     return "0123456789X"[rest] == text[8]
 
 
-def _codes(
-    name: str,
-    pattern: re.Pattern[str],
-    category: str,
-    weight: float,
-    check: Callable[[str], bool] | None = None,
-    *,
-    share: float = 0.9,
-    chance: float = 0.1,
-    context: frozenset[str],
-    needs: bool = False,
-) -> Recogniser:
-    return Recogniser(
-        name, pattern, category, weight, check, share, chance, context, needs, many=True
-    )
+_codes = partial(Recogniser, many=True)
 
 
 CODES = (
@@ -92,7 +73,7 @@ CODES = (
     _codes("tumour morphology codes (ICD-O)", regex(r"[89]\d{3}/[0-36]"), "health",
              4.0, chance=0.02, context=cues("morphology histology icdo")),
     _codes("laboratory test codes (LOINC)", regex(r"\d{3,5}-\d"), "health", 4.0,
-             loinc, context=cues("loinc lab test")),
+             luhn, context=cues("loinc lab test")),
     _codes("drug codes (NDC)",
              regex(r"\d{4}-\d{4}-\d{2}|\d{5}-\d{3}-\d{2}|\d{5}-\d{4}-\d{1,2}"),
              "health", 3.5, chance=0.02, context=_DRUG),
@@ -192,20 +173,10 @@ def card(number: str) -> bool:
     return _CARDS.fullmatch(number) is not None and luhn(number)
 
 
-def bic(text: str) -> bool:
-    """Check a bank's code: its country exists."""
-    return text[4:6] in COUNTRIES
-
-
 def clabe(number: str) -> bool:
     """Check a Mexican account number: weights 3 7 1, each product modulo 10."""
     total = sum(int(d) * (3, 7, 1)[at % 3] % 10 for at, d in enumerate(number[:17]))
     return -total % 10 == int(number[17])
-
-
-def lei(text: str) -> bool:
-    """Check a firm's LEI: mod 97."""
-    return mod_97(text)
 
 
 def isin(text: str) -> bool:
@@ -236,7 +207,8 @@ ACCOUNTS = (
                "account_credential", 4.0, chance=0.01, context=cues("card pan")),
     Recogniser("bank codes (BIC)",
                regex(r"[A-Za-z]{6}[A-Za-z0-9]{2}(?:[A-Za-z0-9]{3})?"),
-               "account_credential", 3.0, bic, context=cues("bic swift"), needs=True),
+               "account_credential", 3.0, lambda text: text[4:6] in COUNTRIES,
+               context=cues("bic swift"), needs=True),
     Recogniser("Mexican bank account numbers", regex(r"\d{18}"), "account_credential",
                5.0, clabe, context=cues("clabe cuenta")),
     Recogniser("amounts of money with a currency",
@@ -250,7 +222,7 @@ ACCOUNTS = (
 
 GOODS = (
     Recogniser("identifiers of firms (LEI)", regex(r"[A-Z0-9]{18}\d{2}"), "business",
-               5.0, lei, chance=0.01, context=cues("lei")),
+               5.0, mod_97, chance=0.01, context=cues("lei")),
     Recogniser("numbers of securities (ISIN)", regex(r"[A-Z]{2}[A-Z0-9]{9}\d"),
                "business", 4.5, isin, chance=0.05, context=cues("isin")),
     Recogniser("numbers of goods (GTIN)", regex(r"\d{13}|\d{12}|\d{14}"), "business",

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact details: e-mail, telephone, street; and postcodes, coarser places."""
+"""Ways to reach a person: e-mail, telephone, street, postcode, addresses of machines.
+
+Beside the addresses of machines stand what is kept with them: keys, secrets and user
+agents of browsers.
+"""
 
 import re
 from ipaddress import AddressValueError, IPv6Address

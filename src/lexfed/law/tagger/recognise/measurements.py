@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions: pairs of latitude and longitude, in one column or in two.
+"""Numbers with a range of their own: positions on the earth, measures of the body.
 
 Two columns of a table are a place if their names say so and their numbers are degrees;
 or if they are the only two of the table that vary little around a point away from
 zero, with four decimals and more, as the places of one country do: scores and rates
 scatter around zero or over their whole range. Three decimals are about a hundred
 metres, which is precise [CPRA 1798.140(w): within 1,850 feet]; fewer are a region.
+
+`sod` could be anything. Numbers around 140 under that name, in a column of a table,
+are serum sodium. Neither the name nor the range would do alone; heart rates and engine
+speeds have the same numbers. The ranges are those within which nearly all patients
+lie, in the units of both systems.
 """
 
 import re
@@ -14,7 +19,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from lexfed.law.tagger.recognise.recogniser import Sample, cues
-from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 
 _DECIMAL = re.compile(r"[-+]?\d{1,3}\.\d+", re.ASCII)
 _PAIR = re.compile(
@@ -39,7 +44,7 @@ def evidence_of_places(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     for at, sample in enumerate(samples):
         if any(map(_is_pair, sample.probe[0])) and sample.share(_is_pair)[0] >= 0.8:
             text = "each value is a pair of coordinates"
-            found[at] = _place("precise_geolocation", 4.0, text)
+            found[at] = evidence_for("values", "precise_geolocation", 4.0, text)
     found.update(_by_numbers(samples))
     found.update(_by_name(samples))
     return found
@@ -54,22 +59,20 @@ def _by_name(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     north, east = (
         [
             at
-            for at, one in enumerate(samples)
-            if one.said & names and _degrees(one, most)
+            for at, s in enumerate(samples)
+            if s.name_words & names and _degrees(s, most)
         ]
         for names, most in sides
     )
     if not north or not east:
         return {}
     text = "the table has latitudes and longitudes, by name and by range"
-    return {
-        at: _place(
-            "precise_geolocation" if _decimals(samples[at]) >= _PRECISE else "location",
-            4.0,
-            text,
-        )
-        for at in (*north, *east)
-    }
+    places = {}
+    for at in (*north, *east):
+        precise = _decimals(samples[at]) >= _PRECISE
+        category = "precise_geolocation" if precise else "location"
+        places[at] = evidence_for("values", category, 4.0, text)
+    return places
 
 
 def _by_numbers(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
@@ -77,7 +80,8 @@ def _by_numbers(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     if len(near) != 2 or not any(_degrees(samples[at], 90.0) for at in near):
         return {}
     text = "two columns have the range and the decimals of coordinates of one region"
-    return {at: _place("precise_geolocation", 2.0, text) for at in near}
+    place = evidence_for("values", "precise_geolocation", 2.0, text)
+    return dict.fromkeys(near, place)
 
 
 def _of_one_region(sample: Sample) -> bool:
@@ -100,10 +104,6 @@ def _decimals(sample: Sample) -> int:
     """Return the decimals that four values in five have at least."""
     lengths = sorted(len(v.partition(".")[2]) for v in sample.distinct)
     return lengths[len(lengths) // 5]
-
-
-def _place(category: str, weight: float, text: str) -> TagEvidence:
-    return TagEvidence("values", TIER_OF[category], category, weight, text)
 
 
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?", re.ASCII)
@@ -161,7 +161,7 @@ MEASURES = (
 def evidence_of_measures(sample: Sample) -> Iterator[TagEvidence]:
     """Yield evidence for the measure of the body that name and range together tell."""
     for measure in MEASURES:
-        if sample.said.isdisjoint(measure.context) or len(sample.distinct) < 5:
+        if sample.name_words.isdisjoint(measure.context) or len(sample.distinct) < 5:
             continue
         numbers = sorted(
             float(v.replace(",", ".")) for v in sample.values if _NUMBER.fullmatch(v)
@@ -171,8 +171,8 @@ def evidence_of_measures(sample: Sample) -> Iterator[TagEvidence]:
         # One value in ten may be wrong on either side: units, zeros for gaps.
         low, high = numbers[len(numbers) // 10], numbers[-1 - len(numbers) // 10]
         if any(least <= low and high <= most for least, most in measure.ranges):
-            yield TagEvidence(
-                "values", "special", "health", MEASURE_WEIGHT,
+            yield evidence_for(
+                "values", "health", MEASURE_WEIGHT,
                 f"the name may mean {measure.name}, and the values lie in its range",
             )  # fmt: skip
             return

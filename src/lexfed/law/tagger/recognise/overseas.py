@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""National numbers of people, and of firms, in the Americas."""
+"""National numbers outside Europe: of people, American firms and travel documents."""
 
 from lexfed.law.tagger.recognise.checksums import (
     check_11,
@@ -34,11 +34,6 @@ def us_itin(number: str) -> bool:
     return 50 <= group <= 65 or 70 <= group <= 88 or 90 <= group <= 92 or group >= 94
 
 
-def us_npi(number: str) -> bool:
-    """Check a US provider number: Luhn after the prefix of health applications."""
-    return luhn(f"80840{number}")
-
-
 def _two_digits(number: str, first: range, second: range) -> bool:
     """Check the last two digits, each the weighted sum before it, modulo 11."""
     one = weighted(number, first) * 10 % 11 % 10
@@ -64,11 +59,6 @@ def brazilian_cnpj(number: str) -> bool:
         if values[end] != (0 if rest < 2 else 11 - rest):
             return False
     return any(values)
-
-
-def brazilian_cns(number: str) -> bool:
-    """Check a Brazilian health card number: weights 15 to 1, modulo 11."""
-    return weighted(number, range(15, 0, -1)) % 11 == 0
 
 
 def brazilian_voter(number: str) -> bool:
@@ -118,11 +108,6 @@ def ecuadorian_cedula(number: str) -> bool:
     return (1 <= int(number[:2]) <= 24 or number[:2] == "30") and luhn(number)
 
 
-def canadian_sin(number: str) -> bool:
-    """Check a Canadian social insurance number: Luhn."""
-    return luhn(number)
-
-
 AMERICAN = (
     national("US social security numbers", r"\d{3}-\d{2}-\d{4}", us_ssn,
              "ssn social security", chance=0.2, weight=5.0),
@@ -133,16 +118,17 @@ AMERICAN = (
     national("numbers of the shape of US social security numbers",
              r"\d{3}-\d{2}-\d{4}", None, "ssn social security", chance=0.2,
              weight=4.0),
-    national("US provider numbers", r"[12]\d{9}", us_npi, "npi provider prescriber",
-             category="person_key", weight=4.0),
+    # Luhn after the prefix of health applications.
+    national("US provider numbers", r"[12]\d{9}", lambda n: luhn(f"80840{n}"),
+             "npi provider prescriber", category="person_key", weight=4.0),
     national("Canadian social insurance numbers", r"[1-79]\d{2}([ -])\d{3}\1\d{3}",
-             canadian_sin, "sin insurance assurance"),
-    national("Canadian social insurance numbers", r"[1-79]\d{8}", canadian_sin,
+             luhn, "sin insurance assurance"),
+    national("Canadian social insurance numbers", r"[1-79]\d{8}", luhn,
              "sin nas insurance assurance", weight=4.0, needs=True),
     national("Brazilian CPF numbers", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", brazilian_cpf,
              "cpf", chance=0.015, weight=6.0),
     national("Brazilian health card numbers", r"[12789]\d{2} ?\d{4} ?\d{4} ?\d{4}",
-             brazilian_cns, "cns sus cartao"),
+             lambda n: weighted(n, range(15, 0, -1)) % 11 == 0, "cns sus cartao"),
     national("Brazilian voter numbers", r"\d{4} ?\d{4} ?\d{4}", brazilian_voter,
              "titulo eleitor", chance=0.005),
     national("Mexican CURP codes",
@@ -172,11 +158,6 @@ AMERICAN_FIRMS = (
              argentine_number, "cuit", category="business"),
 )  # fmt: skip
 """Numbers of firms: no personal data (GDPR, recital 14)."""
-
-
-def indian_aadhaar(number: str) -> bool:
-    """Check an Indian Aadhaar number: Verhoeff, and no palindrome."""
-    return verhoeff(number) and number != number[::-1]
 
 
 def chinese_id(number: str) -> bool:
@@ -225,30 +206,10 @@ def thai_number(number: str) -> bool:
     return rest % 10 == int(number[12])
 
 
-def malaysian_number(number: str) -> bool:
-    """Check a Malaysian number: a day of birth only."""
-    return is_day(number[:6])
-
-
-def south_african_id(number: str) -> bool:
-    """Check a South African number: a day of birth and Luhn."""
-    return is_day(number[:6]) and luhn(number)
-
-
 def australian_tfn(number: str) -> bool:
     """Check an Australian tax file number: weighted sum modulo 11."""
     nine, eight = (1, 4, 3, 7, 5, 8, 6, 9, 10), (10, 7, 8, 4, 6, 3, 5, 1)
     return weighted(number, nine if len(number) == 9 else eight) % 11 == 0
-
-
-def australian_medicare(number: str) -> bool:
-    """Check an Australian Medicare number: the ninth digit, weights 1 3 7 9."""
-    return weighted(number[:8], (1, 3, 7, 9, 1, 3, 7, 9)) % 10 == int(number[8])
-
-
-def israeli_id(number: str) -> bool:
-    """Check an Israeli identity number: Luhn over nine digits."""
-    return luhn(number.zfill(9)) and int(number) > 0
 
 
 def _mrz_digit(text: str) -> str:
@@ -266,7 +227,7 @@ def mrz_line(line: str) -> bool:
 
 OTHERS = (
     national("Indian Aadhaar numbers", r"[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}",
-             indian_aadhaar, "aadhaar uid aadhar"),
+             lambda n: verhoeff(n) and n != n[::-1], "aadhaar uid aadhar"),
     national("Indian tax numbers of persons", r"[A-Z]{3}P[A-Z]\d{4}[A-Z]", None,
              "pan", chance=0.02, weight=4.5),
     national("Chinese resident numbers", r"[1-9]\d{16}[\dX]", chinese_id,
@@ -283,16 +244,17 @@ OTHERS = (
              "nric fin"),
     national("Thai identity numbers", r"[1-8]-?\d{4}-?\d{5}-?\d{2}-?\d", thai_number,
              "thai citizen"),
-    national("Malaysian identity numbers", r"\d{6}-\d{2}-\d{4}", malaysian_number,
-             "mykad nric ic", weight=4.5),
-    national("South African identity numbers", r"\d{10}[012]\d{2}", south_african_id,
-             "said", chance=0.005),
+    national("Malaysian identity numbers", r"\d{6}-\d{2}-\d{4}",
+             lambda n: is_day(n[:6]), "mykad nric ic", weight=4.5),
+    national("South African identity numbers", r"\d{10}[012]\d{2}",
+             lambda n: is_day(n[:6]) and luhn(n), "said", chance=0.005),
     national("Australian tax file numbers", r"\d{3} ?\d{3} ?\d{2,3}", australian_tfn,
              "tfn", weight=4.5),
     national("Australian Medicare numbers", r"[2-6]\d{3} ?\d{5} ?\d(?:[ /]?\d)?",
-             australian_medicare, "medicare", weight=4.5),
-    national("Israeli identity numbers", r"\d{8,9}", israeli_id, "teudat zehut tz",
-             needs=True),
+             lambda n: weighted(n[:8], (1, 3, 7, 9) * 2) % 10 == int(n[8]), "medicare",
+             weight=4.5),
+    national("Israeli identity numbers", r"\d{8,9}",
+             lambda n: luhn(n.zfill(9)) and int(n) > 0, "teudat zehut tz", needs=True),
     national("lines of passports and identity cards",
              r"[PVACI][A-Z<](?:[A-Z<]{34}|[A-Z<]{42})|[ACI][A-Z<][A-Z0-9<]{28}|"
              r"[A-Z0-9<]{9}\d[A-Z<]{3}\d{7}[MFX<]\d{7}(?:[A-Z0-9<]{8}|[A-Z0-9<]{16})",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lexfed.law.tagger.recognise.checksums import is_date
 from lexfed.law.tagger.recognise.recogniser import Sample, chance_bound, cues
-from lexfed.law.tagger.suggestions import TagEvidence
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 from lexfed.law.tagger.words.normalisation import fold
 
 NAME_SHARE = 0.12
@@ -43,22 +43,12 @@ _BIRTH_WORDS = cues(
 )
 _DEATH_WORDS = cues("death died dead tod deces muerte defuncion obito morte decesso "
                     "overlijden sterbe")  # fmt: skip
-_SEXES = (
-    frozenset({"male", "female"}),
-    frozenset({"man", "woman"}),
-    frozenset({"mannlich", "weiblich"}),
-    frozenset({"maennlich", "weiblich"}),
-    frozenset({"homme", "femme"}),
-    frozenset({"masculin", "feminin"}),
-    frozenset({"masculino", "femenino"}),
-    frozenset({"masculino", "feminino"}),
-    frozenset({"hombre", "mujer"}),
-    frozenset({"homem", "mulher"}),
-    frozenset({"varon", "mujer"}),
-    frozenset({"maschio", "femmina"}),
-    frozenset({"uomo", "donna"}),
-    frozenset({"vrouw", "man"}),
-)
+_SEXES = tuple(map(cues, (
+    "male female", "man woman", "mannlich weiblich", "maennlich weiblich",
+    "homme femme", "masculin feminin", "masculino femenino", "masculino feminino",
+    "hombre mujer", "homem mulher", "varon mujer", "maschio femmina", "uomo donna",
+    "vrouw man",
+)))  # fmt: skip
 _SEX_CODES = tuple(map(frozenset, ("mf", "mw", "hf", "hm", "vm", "mv")))
 _OTHER_SEXES = cues(
     "other unknown divers diverse d o u x i n a intersex nonbinary undetermined "
@@ -102,7 +92,7 @@ def evidence_of_people(sample: Sample) -> Iterator[TagEvidence]:
 
 
 def _personal(weight: float, text: str) -> TagEvidence:
-    return TagEvidence("values", "personal", "demographic", weight, text)
+    return evidence_for("values", "demographic", weight, text)
 
 
 def has_listed_name(value: str) -> bool:
@@ -128,8 +118,8 @@ def _names(sample: Sample) -> Iterator[TagEvidence]:
     if not helped and (fitting < _FEWEST_NAMES or by_chance > 0.01):
         return
     named = ", as the name or description says" if helped else ""
-    yield TagEvidence(
-        "values", "identifier", "direct_identifier", 4.0 + 0.5 * helped,
+    yield evidence_for(
+        "values", "direct_identifier", 4.0 + 0.5 * helped,
         f"many different values are personal names from a list of frequent ones{named}",
     )  # fmt: skip
 

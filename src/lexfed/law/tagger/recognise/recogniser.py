@@ -15,17 +15,16 @@ postcode only where someone says so. No sentence ever holds a value.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp, log
 
-from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, TagEvidence
+from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence, evidence_for
 from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, fold, words
 
-MISSING = frozenset(
-    {"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "<na>"}
-)
+MISSING = frozenset(("", *"na n/a nan null none nil ? - . <na>".split()))  # noqa: SIM905
 """Spellings of a missing value in files."""
 MOST_VALUES = 200
 MOST_LETTERS = 400
@@ -42,27 +41,25 @@ _WHOLE_FLOAT = re.compile(r"-?\d+\.0")
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of a column as recognisers see them.
+    """The values of a column as recognisers see them, without the missing ones.
 
-    Attributes:
-        values: those that are there, without spaces around them.
-        total: number of values given, missing ones too.
-        said: the words of the column's name and description.
+    `total` counts the missing ones too; `name_words` has the words of the column's
+    name and description.
     """
 
     values: tuple[str, ...]
     total: int
-    said: frozenset[str]
+    name_words: frozenset[str]
 
     def mentions(self, context: frozenset[str]) -> bool:
         """Return True if one of some words is said; a longer one also in a compound."""
-        if not self.said.isdisjoint(context):
+        if not self.name_words.isdisjoint(context):
             return True
         return _any_of(context).search(self._heard) is not None
 
     @cached_property
     def _heard(self) -> str:
-        return " ".join(self.said)
+        return " ".join(self.name_words)
 
     @cached_property
     def distinct(self) -> tuple[str, ...]:
@@ -94,16 +91,13 @@ class Sample:
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """Number of times that each different value occurs."""
-        counts = dict.fromkeys(self.distinct, 0)
-        for value in self.values:
-            counts[value] += 1
-        return counts
+        return Counter(self.values)
 
     def share(self, fits: Callable[[str], bool]) -> tuple[float, int]:
         """Return the share of the values that fit, and the number of different ones."""
-        found = [value for value in self.examined if fits(value)]
-        number = sum(self.counts[value] for value in found)
-        return number / max(1, self._weight), len(found)
+        fitting = [value for value in self.examined if fits(value)]
+        number = sum(self.counts[value] for value in fitting)
+        return number / max(1, self._weight), len(fitting)
 
     @cached_property
     def _weight(self) -> int:
@@ -145,7 +139,7 @@ class Recogniser:
         name: a word for the values, as part of a sentence.
         pattern: the shape of a whole value, separators included.
         weight: in units of log-odds.
-        check: whether a value of that shape, made compact, is valid.
+        check: whether a value of that shape is valid; it is given without separators.
         share: the share of the sample that has to fit.
         chance: how often a random value of that shape is valid.
         context: words of the column's name or description that speak for it.
@@ -191,13 +185,11 @@ class Recogniser:
         share, different = sample.share(self.fits)
         if share < self.share or not different:
             return None
-        if (
-            not helped
-            and chance_bound(different, len(sample.examined), self.chance) > BY_CHANCE
-        ):
+        by_chance = chance_bound(different, len(sample.examined), self.chance)
+        if not helped and by_chance > BY_CHANCE:
             return None
-        return TagEvidence(
-            "values", TIER_OF[self.category], self.category,
+        return evidence_for(
+            "values", self.category,
             self.weight + 0.5 * helped, self._sentence(helped),
         )  # fmt: skip
 

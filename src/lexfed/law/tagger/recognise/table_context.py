@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of records, told apart: a person's, or those of something else (rule R3).
+"""Evidence from the other columns of a table: keys of its people, clinical answers.
 
 Long random keys and hashes are keys of something. Under the name of a person or of a
 person's case they are keys of people; else they may be anyone's, and are given half
 each way. Where the table has names or national numbers of people and no key comes
-twice, a column of keys is the key of those people, even if it is only called `id`.
+twice, a column of keys is the key of those people, even if it is only called `id`
+(rule R3).
+
+In a table of clinical values a column that is measured or answered for each row tells
+something of a patient, whatever short name it has (rule R4). Housekeeping is different:
+keys, which never are negative or broken numbers, and marks that are the same in every
+row.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lexfed.law.tagger.recognise.recogniser import (
-    Recogniser,
-    Sample,
-    cues,
-    regex,
-)
-from lexfed.law.tagger.suggestions import TagEvidence
+from lexfed.law.tagger.recognise.recogniser import Recogniser, Sample, cues, regex
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 
 FEWEST = 20
 """Rows from which on it says something that no key comes twice."""
@@ -67,20 +68,19 @@ def evidence_of_keys(
 
     `found` is the evidence of each column's own values.
     """
-    people = any(
+    evidence = (item for items in found for item in items)
+    if not any(
         item.category == "direct_identifier" and item.weight >= _SURE
-        for items in found
-        for item in items
-    )
-    if not people:
+        for item in evidence
+    ):
         return {}
     text = (
         "no key comes twice, in a table that names a person in each row: keys of these "
         "people (rule R3)"
     )
     both = (
-        TagEvidence("values", "identifier", "person_key", WEIGHT, text),
-        TagEvidence("values", "non_personal", "technical", -WEIGHT, text),
+        evidence_for("values", "person_key", WEIGHT, text),
+        evidence_for("values", "technical", -WEIGHT, text),
     )
     return {at: both for at, sample in enumerate(samples) if is_key(sample)}
 
@@ -99,12 +99,10 @@ CLINICAL_SHARE = 0.05
 BESIDE_CLINICAL = 2.0
 _GRADES = 10
 _MEASURED = re.compile(r"-\d+(?:\.\d+)?|\d*\.\d+", re.ASCII)
-_FLAGS = (
-    frozenset({"0", "1"}), frozenset({"true", "false"}), frozenset({"t", "f"}),
-    frozenset({"yes", "no"}), frozenset({"y", "n"}), frozenset({"ja", "nein"}),
-    frozenset({"oui", "non"}), frozenset({"si", "no"}), frozenset({"sim", "nao"}),
-    frozenset({"ja", "nee"}),
-)  # fmt: skip
+_FLAGS = tuple(map(cues, (
+    "0 1", "true false", "t f", "yes no", "y n", "ja nein", "oui non", "si no",
+    "sim nao", "ja nee",
+)))  # fmt: skip
 
 
 def evidence_of_clinical_tables(
@@ -122,8 +120,8 @@ def evidence_of_clinical_tables(
         "each row (rule R4)"
     )
     both = (
-        TagEvidence("values", "special", "health", BESIDE_CLINICAL, text),
-        TagEvidence("values", "non_personal", "technical", -BESIDE_CLINICAL, text),
+        evidence_for("values", "health", BESIDE_CLINICAL, text),
+        evidence_for("values", "technical", -BESIDE_CLINICAL, text),
     )
     return {
         at: both

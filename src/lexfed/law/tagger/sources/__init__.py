@@ -2,10 +2,7 @@
 """Columns from files: lists of columns, data files with a sample, SQL.
 
 Start with `column_files.py`. `sql_schemas.py` reads `CREATE TABLE` statements
-of any dialect without a database, `text_files.py` finds out the encoding of a
-file and whether it is text at all.
-
-Further formats are welcome here. Sampled values stay in memory: they are
-never logged, printed or sent. Only Parquet needs more than the standard
-library.
+of any dialect without a database. Further formats are welcome. Sampled values stay in
+memory: they are never logged, printed or sent. Only Parquet needs more than the
+standard library.
 """

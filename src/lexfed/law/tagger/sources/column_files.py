@@ -208,11 +208,7 @@ def _parquet(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
 MAX_BYTES = 256 * 1024 * 1024
 """Most bytes of a schema; data files are read only as far as their sample."""
 
-_MARKS = {
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:

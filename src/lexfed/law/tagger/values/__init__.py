@@ -2,9 +2,8 @@
 """Evidence from a sample of values: recognisers, statistics, proxies.
 
 Start with `evidence.py`, which lists the recognisers and asks them.
-`statistics.py` computes figures that confirm without deciding,
-`association.py` measures how strongly two columns depend on each other, and
-`proxies.py` reports columns that give away a sensitive one.
+`statistics.py` computes figures that confirm without deciding, `association.py`
+measures how strongly two columns depend on each other and reports proxies.
 
 Everything here happens on the machine that holds the values. Evidence is a
 category, a weight and a sentence: never a value and never a number computed

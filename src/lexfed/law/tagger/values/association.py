@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strength of the association of two columns of a table, measured by their kind.
+"""Strength of the association of two columns, and the proxies that it reveals.
 
     discrete, discrete   Cramér's V with Bergsma's bias correction [Ber13]
     number, discrete     the correlation ratio, adjusted for the number of groups
@@ -9,11 +9,18 @@ Beside each strength stands the one that chance reaches in 1 of 100,000 pairs of
 independent columns: a chi-square variable of d degrees of freedom exceeds its mean by
 2√(dx) + 2x with a chance of at most exp(-x) [LM00, lemma 1].
 
+A postcode tells something of ethnic origin, a medicine of a disease. A column that is
+not sensitive itself is reported as a proxy of the sensitive columns of its table with
+which it is associated, above `LEAST` and above chance. Proxies never change a tier: if
+they did, every column of a medical table would become health data by its correlation
+with age.
+
 [Ber13] Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013.
 [LM00]  Laurent, Massart, Adaptive estimation of a quadratic functional, 2000.
 
 Guarantees:
     A strength is between 0 and 1, and the same whichever of the two columns is asked.
+    Identifiers are never reported as proxies: a key determines everything.
 """
 
 from collections import Counter
@@ -199,14 +206,10 @@ def _root(square: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Association:
-    """The strength of one variable's association with another one of many.
+    """The strength of one variable's association with the one at an index of many.
 
-    Attributes:
-        at: the index of the other one.
-        measure: `cramers_v`, `correlation_ratio` or `pearson`.
-        strength: from 0 to 1.
-        chance: the strength that chance reaches in 1 of 100,000 pairs.
-        rows: the rows where both have a value.
+    `chance` is the strength that chance reaches in 1 of 100,000 pairs; `rows` is the
+    number of rows where both have a value.
     """
 
     at: int
@@ -250,10 +253,8 @@ def proxies_of(
 ) -> tuple[tuple[Proxy, ...], ...]:
     """Return, for each column, the sensitive columns of its table that it gives away.
 
-    Args:
-        columns: the columns, with values where there are any. Values in the same place
-            belong to the same row; columns of fewer values than others are left out.
-        suggestions: of the tagger, one for each of them.
+    `suggestions` has one for each column. Values in the same place belong to the same
+    row; columns of fewer values than others are left out.
     """
     tables: dict[tuple[str, int], list[int]] = {}
     for at, column in enumerate(columns):

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evidence from the values of columns: recognisers and statistics in one place.
 
-Everything here happens on the machine that holds the values. What comes out is a
-category, a weight and a sentence of our own: never a value, and never a number that
-was computed from values. Proxies carry a strength; it is for the people at this site.
-
 Guarantees:
     No evidence holds a value, whatever the values are.
     A column without values, or with none that is there, gets no evidence.
@@ -16,24 +12,14 @@ from lexfed.law.tagger.recognise.cell_words import (
     evidence_of_texts,
     evidence_of_vocabularies,
 )
-from lexfed.law.tagger.recognise.codes import (
-    ACCOUNTS,
-    CODES,
-    GENES,
-    GOODS,
-    VEHICLES,
-)
+from lexfed.law.tagger.recognise.codes import ACCOUNTS, CODES, GENES, GOODS, VEHICLES
 from lexfed.law.tagger.recognise.contact import ONLINE, POSTCODES, REACH
 from lexfed.law.tagger.recognise.europe import EASTERN, WESTERN
 from lexfed.law.tagger.recognise.measurements import (
     evidence_of_measures,
     evidence_of_places,
 )
-from lexfed.law.tagger.recognise.overseas import (
-    AMERICAN,
-    AMERICAN_FIRMS,
-    OTHERS,
-)
+from lexfed.law.tagger.recognise.overseas import AMERICAN, AMERICAN_FIRMS, OTHERS
 from lexfed.law.tagger.recognise.people import evidence_of_people
 from lexfed.law.tagger.recognise.recogniser import Recogniser, Sample, sample_of
 from lexfed.law.tagger.recognise.table_context import (

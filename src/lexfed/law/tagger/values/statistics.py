@@ -27,7 +27,7 @@ from math import exp, log, log2, pi
 import numpy as np
 
 from lexfed.law.tagger.recognise.recogniser import Sample
-from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 """A number; a diagnosis such as E11.9 is none."""
@@ -139,12 +139,9 @@ def evidence_of_statistics(sample: Sample) -> Iterator[TagEvidence]:
     if figures.spread is not None and fractions > 0.3:
         if figures.spread > 0.2 and len(sample.distinct) > FEW:
             for category in ("health", "financial", "environment"):
-                yield _confirms(category, "the values are measured numbers")
+                text = "the values are measured numbers"
+                yield evidence_for("statistics", category, _CONFIRMS, text)
     elif figures.uniqueness > 0.98 and len(lengths) <= 2 and len(sample.values) > 20:
         text = "nearly every value is different and of the same length, as keys are"
         for category in ("person_key", "technical"):
-            yield _confirms(category, text)
-
-
-def _confirms(category: str, text: str) -> TagEvidence:
-    return TagEvidence("statistics", TIER_OF[category], category, _CONFIRMS, text)
+            yield evidence_for("statistics", category, _CONFIRMS, text)

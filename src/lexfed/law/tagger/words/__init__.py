@@ -2,10 +2,9 @@
 """Names and descriptions of columns, read as words of seven languages.
 
 `normalisation.py` takes names apart, `lexicon.py` holds the terms with their
-meanings and weights, `concepts.py` the small grammar of column names,
-`phrases.py` reads one text and `table_readings.py` whole tables, in the
-languages it finds: start there. `line_store.py` keeps the records of large
-files as text and decodes them when needed.
+meanings and weights, and the small grammar of column names; `readings.py` reads texts
+and whole tables, in the languages it finds: start there. `line_store.py` keeps the
+records of large files as text and decodes them when needed.
 
 The terms are data (`../lexicon/<language>.tsv`, `../concepts.tsv`). The
 semantic network was trained on what these modules return: after a change the

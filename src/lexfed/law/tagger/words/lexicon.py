@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The multilingual lexicon: words of seven languages as evidence about a column.
+"""The lexicon of seven languages, and the small grammar of column names.
 
 `lexicon/<language>.tsv` holds one term a line, fields divided by tabs:
 
@@ -12,6 +12,11 @@ meaning, or `role:...` for a word that says what the rows of a table are about. 
 third is the weight from 0 to 5; 5 decides alone. Lines that start with `#` are
 comments. Terms are found by their letters alone, so `date of birth`, `date_of_birth`
 and `dateofbirth` are one.
+
+A name such as `customer_name` or `store_id` is a noun that says whom or what a row is
+about, and a word about it. The same second word means different things after different
+nouns, so both are needed. These words are in `concepts.tsv`, in English; names in other
+languages come to them through their glosses.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

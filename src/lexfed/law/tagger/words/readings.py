@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a name or a description with the lexicon: which terms it holds, in English.
+"""Texts and tables, read with the lexicon: the terms they hold, their languages.
 
 The longest terms win, and each word is read once. A word that the lexicon does not
 know is tried, in this order, without its ending, taken apart into known words, as
 the consonants of a known word (`pymnt`) and as its beginning (`educ`); each of these
 is less sure than the word itself, and counts less.
+
+A table's languages follow from the words it shares with each. Every different word
+votes once, with one vote divided among the languages that know it; a run-together word
+votes for the language that can take it apart. English is always read too, because names
+in every country borrow from it.
 """
 
 from bisect import bisect_left
@@ -21,12 +26,7 @@ from lexfed.law.tagger.words.lexicon import (
     load_lexicon,
     stopwords,
 )
-from lexfed.law.tagger.words.normalisation import (
-    NAME_LIMIT,
-    TEXT_LIMIT,
-    split,
-    words,
-)
+from lexfed.law.tagger.words.normalisation import NAME_LIMIT, TEXT_LIMIT, split, words
 
 ENDINGS = (
     ("ies", "y"), ("s", ""), ("es", ""), ("n", ""), ("en", ""), ("e", ""), ("x", ""),
@@ -223,10 +223,8 @@ BESIDE = 0.3
 class TableReading:
     """A table with its texts read, before any evidence is drawn from them.
 
-    Attributes:
-        places: the index of each column among the columns given.
-        title: its name.
-        languages: the languages its names are in, the likeliest first.
+    `places` has the index of each column among the columns given, `title` the table's
+    name; `languages` are those of its names, the likeliest first.
     """
 
     columns: tuple[DescribedColumn, ...]
