@@ -3,15 +3,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Bools, Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RawKind = Literal["text", "number", "flag", "other"]
 
@@ -87,14 +84,3 @@ def frame_of_arrays(name: str, columns: Mapping[str, NDArray[Any]]) -> Frame:
     read = {column: array_column(values) for column, values in columns.items()}
     length = len(next(iter(columns.values()))) if columns else 0
     return Frame(name, read, np.arange(1, length + 1, dtype=np.int64))
-
-
-def frame_of_pandas(name: str, data: "pd.DataFrame") -> Frame:
-    """Return a frame of a pandas one; rows are counted from 1."""
-    columns: dict[str, RawColumn] = {}
-    for column in data.columns:
-        series = data[column]
-        missing = series.isna().to_numpy(dtype=bool)
-        raw = array_column(series.to_numpy())
-        columns[str(column)] = RawColumn(raw.kind, raw.values, raw.missing | missing)
-    return Frame(name, columns, np.arange(1, len(data) + 1, dtype=np.int64))

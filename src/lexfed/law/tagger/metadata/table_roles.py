@@ -77,18 +77,16 @@ class TableView:
     Attributes:
         role: the subject of the rows.
         topic: the category that many of its telling columns belong to, or empty.
-        nouns: the nouns of its name.
         medical: whether its name says that the people are patients.
     """
 
     role: TableRole
     topic: str
-    nouns: tuple[str, ...]
     medical: bool
 
 
 def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> TableView:
-    """Return a table's role, topic and nouns.
+    """Return a table's role and topic.
 
     `sure` has the strong evidence of each column, summed by category.
     """
@@ -109,7 +107,7 @@ def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> Tabl
     if chosen == "person" and _many(counts, "health", len(best)):
         chosen = "clinical"
     medical = chosen == "clinical" or not _PATIENTS.isdisjoint(name.english)
-    return TableView(chosen, _topic(counts, len(best)), nouns, medical)
+    return TableView(chosen, _topic(counts, len(best)), medical)
 
 
 def evidence_sums(evidence: Sequence[TagEvidence]) -> dict[str, float]:
