@@ -113,7 +113,10 @@ def test_a_cascade_has_less_noise_where_less_is_at_stake(dataset: Dataset) -> No
 @pytest.mark.parametrize(
     "method", [pytest.param("none", marks=pytest.mark.slow), "cascade"]
 )
-def test_attacks_come_with_interval_and_bound(dataset: Dataset, method: str) -> None:
+def test_attacks_come_with_interval_and_bound(
+    dataset: Dataset, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attack_jobs, "SHADOWS", 8)
     for attack in ("membership", "attribute"):
         setting = {**BUDGET, "equal": "record", "attack": attack}
         job = Job("attack", "small", method, 0, None, setting)

@@ -14,12 +14,12 @@ import pytest
 
 from lexfed.evaluate.harness import workers
 from lexfed.evaluate.harness.workers import Failure, WorkerLost, in_parallel
-from support.evaluation.results import die, do, square
+from support.evaluation.tasks import die, do, square
 
 PARENT = """
 import sys
 from lexfed.evaluate.harness.workers import in_parallel
-from support.evaluation.results import tell_and_stay
+from support.evaluation.tasks import tell_and_stay
 if __name__ == "__main__":
     list(in_parallel(tell_and_stay, [(sys.argv[1],)], 1))
 """

@@ -1,64 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks for the processes of an evaluation, tables and results made up for tests.
+"""Small tables, data sets and lines of journals for tests of the evaluation."""
 
-They stand in a module of their own because another process must be able to import them.
-"""
-
-import os
-import signal
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.tables import Job, ResultTable
 from support.evaluation.small_dataset import small_dataset
-
-
-def do(what: str, *given: Any) -> dict[str, Any]:
-    """Do one of the tasks below."""
-    tasks = {each.__name__: each for each in (square, threads, refuse, break_down)}
-    return tasks[what](*given)
-
-
-def square(number: int) -> dict[str, Any]:
-    """Return a result."""
-    return {"square": number * number}
-
-
-def threads() -> dict[str, Any]:
-    """Return how many threads libraries would use here."""
-    import torch
-
-    return {"torch": torch.get_num_threads(), "omp": os.environ["OMP_NUM_THREADS"]}
-
-
-def refuse(what: str) -> dict[str, Any]:
-    """Fail on purpose, in words."""
-    raise DataError([Problem("table", what, "look")])
-
-
-def break_down() -> dict[str, Any]:
-    """Fail like a defect."""
-    raise ZeroDivisionError("of ours")
-
-
-def die() -> dict[str, Any]:
-    """End as a process does that the kernel kills."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    return {}
-
-
-def tell_and_stay(pipe: str) -> dict[str, Any]:
-    """Write this process's number, then work for as long as it is let."""
-    with open(pipe, "w") as file:
-        file.write(f"{os.getpid()}\n")
-    while True:
-        time.sleep(60)
 
 
 def dataset_of(folder: Path, rows: int = 4) -> Dataset:
