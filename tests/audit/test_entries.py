@@ -51,6 +51,7 @@ def sealed(entry: Entry, **changes: Any) -> bytes:
     return seal(entry, place, key=key, time=time, signers=[COORDINATOR])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_comes_back_as_it_was(kind: str) -> None:
     @FEW
@@ -100,6 +101,7 @@ def written(kind: str, body: Any, **predicate: Any) -> bytes:
     return SignedEnvelope.sign(payload.encode(), COORDINATOR).to_bytes()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_no_value_of_another_form_is_read(kind: str) -> None:
     body = body_of(example(KINDS[kind]))
@@ -153,6 +155,7 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
             yield from objects(inner)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_an_unknown_field_is_refused_wherever_it_is(kind: str) -> None:
     @FEW

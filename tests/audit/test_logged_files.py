@@ -142,6 +142,7 @@ NAMES = (
 )  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("make", [pipe, zeros, hole])
 def test_neither_verifier_waits_or_reads_without_end(

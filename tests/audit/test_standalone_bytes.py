@@ -160,6 +160,7 @@ def long_run(size: int) -> FakeRun:
     return run
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("size", [255, 256, 257, 600])
 def test_logs_of_more_than_one_tile(size: int, tmp_path: Path) -> None:
     run = long_run(size)

@@ -317,6 +317,7 @@ def test_a_shape_that_was_not_planned_is_found(tmp_path: Path) -> None:
     assert (found.status, found.index) == (Status.FAIL, 5)
 
 
+@pytest.mark.no_cover
 def test_more_noise_values_than_are_paid_for_are_found(tmp_path: Path) -> None:
     run = fake_run(**F2, rounds=(1, 0), adapted=[(0, 100.0)] * 1002)
     found = checked(run, tmp_path)["round events"]

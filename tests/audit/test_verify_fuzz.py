@@ -83,6 +83,7 @@ CLAIMS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CLAIMS)
 def test_changed_documents_end_in_a_verdict(name: str, tmp_path: Path) -> None:
     chance = random.Random(name)

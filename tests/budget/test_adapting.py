@@ -38,6 +38,7 @@ def vectors(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array(draw(st.lists(numbers, min_size=3, max_size=3)))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("noise", "clip", "guarantee"), RULES)
 @given(
     released=st.lists(vectors(), max_size=25),

@@ -119,6 +119,7 @@ def assert_honoured(
         assert min(factors) <= LEAST or max(concerned) >= least
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25, deadline=None)
 @given(plans(st.just(1.0)), budgets)
 def test_full_batches_keep_a_stricter_budget_and_use_it_up(
@@ -128,6 +129,7 @@ def test_full_batches_keep_a_stricter_budget_and_use_it_up(
     assert_honoured(towers, part(towers, budget), budget, 0.999, 1.001)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=4, deadline=None)
 @given(plans(st.floats(0.05, 0.6)), budgets, st.sampled_from(["clip", "sampling"]))
 def test_sampled_rounds_keep_a_stricter_budget_and_use_it_up(
@@ -137,6 +139,7 @@ def test_sampled_rounds_keep_a_stricter_budget_and_use_it_up(
     assert_honoured(towers, found, budget, 0.97, 1.0 + 1e-6)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=5, deadline=None)
 @given(plans(st.floats(0.05, 1.0)), budgets, st.sampled_from(["clip", "sampling"]))
 def test_renyi_accounting_keeps_a_stricter_budget(

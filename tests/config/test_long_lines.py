@@ -41,6 +41,7 @@ def seconds(text: str) -> float:
     return taken
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_line_of_a_megabyte_takes_less_than_a_second(piece: str) -> None:
     assert seconds((piece * MEGABYTE)[:MEGABYTE]) < 1.0

@@ -43,6 +43,7 @@ def test_the_gain_of_a_line_is_lowered_for_everything_that_was_tried(
     assert strict["leak_low"] < strict["leak"]
 
 
+@pytest.mark.no_cover
 def test_membership_is_attacked_where_sites_have_one_person(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_twin_keeps_to_the_declaration(tmp_path: Path) -> None:
     assert frame["free"].is_unique
 
 
+@pytest.mark.no_cover
 def test_a_search_is_shared_by_the_seeds_of_a_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

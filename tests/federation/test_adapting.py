@@ -68,6 +68,7 @@ def planned(of: World, query: Query) -> Release:
     return release
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("choices", WORLDS)
 def test_an_envelope_never_has_less_noise_than_planned(
@@ -84,6 +85,7 @@ def test_an_envelope_never_has_less_noise_than_planned(
     assert moved == {True, False}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("choices", WORLDS)
 def test_a_filter_ends_each_stage_at_the_first_round_that_would_exceed(
@@ -191,6 +193,7 @@ def test_adaptation_goes_on_from_what_was_written(case: str) -> None:
         progress = learner.learn(progress, query.release, released)
 
 
+@pytest.mark.no_cover
 @checks.TIERS_AND_ENGINES
 @pytest.mark.parametrize("case", CASES)
 def test_lower_towers_adapt_without_seeing_a_tier(
@@ -388,6 +391,7 @@ ATTACKED = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ATTACKED)
 @given(numbers=st.lists(NUMBERS, min_size=1, max_size=30))
 def test_no_history_overspends(name: str, numbers: list[float]) -> None:

@@ -172,6 +172,7 @@ def questions(name: str) -> tuple[World, list[bytes]]:
     ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_value_of_a_head_may_be_of_another_type(name: str, place: int) -> None:
@@ -191,6 +192,7 @@ def test_every_value_of_a_head_may_be_of_another_type(name: str, place: int) -> 
     assert sound(of, content)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 1e308 times a slope
 def test_every_array_may_be_another(name: str) -> None:

@@ -51,6 +51,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_a_member_moves_sums_by_its_scale(case: str) -> None:
     of = classed([AGE, STRICT], sizes=(40, 15), **CASES[case])
@@ -68,6 +69,7 @@ def test_sites_that_weigh_less_leave_room_for_both() -> None:
         assert (s * f - (1 - s) * r) * (clip - fixed) + fixed <= 0.5 * s * clip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", ["rule", "rule persons", "mlp", "groups"])
 def test_a_scale_of_one_is_no_class_at_all(case: str, engine: EngineName) -> None:
@@ -86,6 +88,7 @@ def _with(plain: World, of: World) -> Any:
     return replace(plain.programme, classes=of.programme.classes)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_both_engines_release_the_same(case: str) -> None:
     of = classed([AGE, STRICT], sizes=(30, 20, 25), **CASES[case])
@@ -111,6 +114,7 @@ def test_a_class_costs_its_budget_and_no_more(accountant: Any, neighbours: Any) 
         assert cost >= 0.999 * rule.epsilon
 
 
+@pytest.mark.no_cover
 def test_a_sampled_class_costs_its_budget_and_no_more() -> None:
     of = classed(
         [AGE], sampling_rate=0.4, rounds=2, model="mlp:5", accountant="rdp", places=2
@@ -135,6 +139,7 @@ def test_a_class_below_rounding_is_refused() -> None:
 # Isolation
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", ["rule", "rule persons", "mlp"])
 def test_a_rule_on_a_personal_column_keeps_special_values_apart(
@@ -180,6 +185,7 @@ def test_mechanisms_without_towers_raise_the_label_rate_too(mechanism: Any) -> N
     assert reads_of(of)["label rate"] == "personal"
 
 
+@pytest.mark.no_cover
 def test_coins_do_not_depend_on_membership() -> None:
     options: dict[str, Any] = {"sampling_rate": 0.4, "rounds": 2, "model": "mlp:5"}
     of = classed([AGE], sizes=(20, 15), accountant="rdp", **options)

@@ -167,6 +167,7 @@ def total_of(answers: Sequence[Reply | Refusal], size: int) -> NDArray[np.int64]
     return np.asarray(np.sum([np.zeros(size, dtype=np.int64), *totals], axis=0))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_engines_agree_within_one_release_step(case: str) -> None:
     """Both engines answer the same queries; the same noise is added to both sums."""

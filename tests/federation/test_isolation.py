@@ -40,6 +40,7 @@ SAMPLED = world(
 )
 
 
+@pytest.mark.no_cover
 @checks.TIERS_AND_ENGINES
 @pytest.mark.parametrize("case", CASES)
 def test_lower_towers_do_not_see_a_tier(

@@ -24,6 +24,7 @@ def run(of: World, seed: int, liars: int, kinds: tuple[str, ...]) -> Outcome:
     return case(Sites.of_world(of), random.Random(seed), liars, kinds)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", LIES)
 def test_every_lie_is_blamed_on_who_tells_it_or_on_nobody(
     kind: str, eight: World

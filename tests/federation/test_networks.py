@@ -65,6 +65,7 @@ def test_shares_of_a_tower_sum_to_one(case: str) -> None:
         assert deep.draft.groups[0].clip == 1.0
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("case", CASES)
 def test_no_plan_exceeds_a_budget(case: str, neighbours: Any) -> None:
@@ -78,6 +79,7 @@ def test_no_plan_exceeds_a_budget(case: str, neighbours: Any) -> None:
     assert of.ledger() is not None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_engines_agree_within_one_release_step(case: str) -> None:
     of = networks(**CASES[case])
@@ -95,6 +97,7 @@ def test_engines_agree_within_one_release_step(case: str) -> None:
         assert gap.max() <= stage.blocks[0].grid.release_step
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("case", "tier"),
     [
@@ -118,6 +121,7 @@ def test_lower_towers_do_not_see_a_tier(case: str, tier: Tier) -> None:
     checks.check_isolation(of, tier, "inprocess", ("nan", "random", "huge"))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", ["uniform", "a user's", "a user's without closed form",
                                   "cnn", "softmax", "squared"])  # fmt: skip
 def test_a_person_moves_a_sum_by_one_clip(case: str) -> None:

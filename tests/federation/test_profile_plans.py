@@ -54,6 +54,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CASES)
 def test_every_site_keeps_its_own_budget_and_uses_it_up(name: str) -> None:
     of = world(profiles=STRICTER, **CASES[name])

@@ -44,6 +44,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_a_person_moves_a_sum_by_at_most_the_clip(case: str) -> None:
     checks.check_sensitivity(world(sizes=(30, 20), **CASES[case]))

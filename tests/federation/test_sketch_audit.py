@@ -24,6 +24,8 @@ from support.federation import asked_audit
 from support.federation.asked_audit import audit, in_one_process, under_masks
 from support.mutant import Mutant, Patch, both_tests
 
+pytestmark = pytest.mark.no_cover
+
 SHARES: dict[str, Any] = {"trust": "distributed", "accountant": "rdp"}
 ATTACKS: dict[str, Any] = {
     "central": partial(audit, in_one_process),

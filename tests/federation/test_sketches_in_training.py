@@ -103,6 +103,7 @@ def test_a_tower_gives_the_stated_part() -> None:
         assert squares["sketch"] / sum(squares.values()) == pytest.approx(part)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "case", [name for name in CASES if name != "distributed trust"]
 )

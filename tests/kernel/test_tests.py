@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parents[1]
@@ -53,6 +54,7 @@ def without_assertion(files: Mapping[str, str]) -> list[str]:
     ]
 
 
+@pytest.mark.no_cover
 def test_every_test_asserts_something() -> None:
     files = {
         str(path.relative_to(TESTS)): path.read_text()

@@ -102,6 +102,7 @@ def blurred(value: str, random: Random) -> str:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("maker", "name", "single", "swap"), CASES, ids=IDS)
 def test_numbers_by_rule_and_their_changes(
     maker: Maker, name: str, single: float, swap: float

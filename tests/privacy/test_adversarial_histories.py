@@ -31,6 +31,8 @@ from support.privacy.adversary import (
 )
 from support.privacy.filter_checks import CASCADE, DELTA, GROUPED, SAMPLED
 
+pytestmark = pytest.mark.no_cover
+
 
 def squares(histories: int) -> Outcome:
     found = Outcome()

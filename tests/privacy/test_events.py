@@ -30,6 +30,7 @@ def one(**changes: object) -> dict[str, object]:
     return {**release.to_json(), **changes}
 
 
+@pytest.mark.no_cover
 @given(RELEASES)
 def test_a_release_survives_json_exactly(release: Release) -> None:
     assert Release.from_json(json.loads(json.dumps(release.to_json()))) == release

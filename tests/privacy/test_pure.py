@@ -40,6 +40,7 @@ def _exact_mu(pure: float) -> mpmath.mpf:
     return high
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("pure", EPSILONS)
 def test_mu_is_exact_from_above(pure: float) -> None:
     with mpmath.workdps(300):
@@ -66,6 +67,7 @@ def _grid(pure: float) -> list[mpmath.mpf]:
     return [at for at in (*near, *far, *tiny, *(1 - t for t in tiny)) if 0 < at < 1]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("pure", [0.05, 0.3, 1.0, 2.0, 5.0])
 def test_the_gaussian_curve_is_nowhere_above(pure: float) -> None:
     mu = gaussian_of(pure)

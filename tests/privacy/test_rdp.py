@@ -116,6 +116,7 @@ def test_replace_one_is_not_the_library_that_reports_half() -> None:
     assert epsilon([Step(2.0)], 1e-5, "replace-one", "rdp") >= exact
 
 
+@pytest.mark.no_cover
 def test_matches_opacus_where_integer_orders_are_optimal() -> None:
     from opacus.accountants.analysis import rdp as opacus
 

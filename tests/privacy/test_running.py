@@ -34,6 +34,7 @@ releases = st.lists(
 )
 
 
+@pytest.mark.no_cover
 @given(releases, st.sampled_from(["add-remove", "replace-one"]))
 def test_never_below_the_exact_value(
     given_releases: list[Release], neighbours: Neighbours
@@ -78,6 +79,7 @@ def test_never_above_the_price_of_the_plan() -> None:
     assert running.tiers[Tier.PERSONAL] > 1.2
 
 
+@pytest.mark.no_cover
 @given(releases)
 def test_never_decreases(given_releases: list[Release]) -> None:
     running = total()

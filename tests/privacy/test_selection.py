@@ -95,6 +95,7 @@ def both(p: float, q: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array(worst + [limit] * (len(rdp.ORDERS) - len(orders)))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("law", LAWS)
 @given(
     mean=st.floats(1.1, 50.0), own=st.floats(0.01, 1.5), flip=st.sampled_from([0, 1])
@@ -179,6 +180,7 @@ def surprise(drawn: list[int], law: Repetitions) -> float:
     return float(stats.chisquare(found, np.array(wanted) * sum(found) / sum(wanted))[1])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("law", LAWS)
 def test_the_number_follows_its_law(law: Distribution) -> None:
     # Seeded, so it passes always; with fresh seeds it would fail once in 10,000. The

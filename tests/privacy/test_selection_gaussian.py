@@ -46,6 +46,7 @@ def exact_delta(law: Repetitions, mu: float, epsilon: float, up: bool) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum() * (x[1] - x[0]))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("mean", [2.0, 10.0])
 @pytest.mark.parametrize("mu", [0.05, 0.3, 1.0])

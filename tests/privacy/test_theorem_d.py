@@ -128,6 +128,7 @@ def test_without_the_correction_the_published_bound_is_not() -> None:
         assert published_bound(square + 0.9, 1, 1, 2) > gaussian(square, (1,), 2)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(
     "cohort", [NoiseCohort(10), NoiseCohort(12, 2, 4), NoiseCohort(3, 0, 1)]

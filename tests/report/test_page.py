@@ -109,6 +109,7 @@ def test_the_record_stands_before_every_tier(page: Page) -> None:
     assert page.text.index("Whole record") < page.text.index("Guarantee of each tier")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "word", ["compliant", "robust", "powerful", "seamless", "guarantees compliance"]
 )

@@ -142,6 +142,7 @@ def test_what_was_not_released_is_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.no_cover
 def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     path = written(tmp_path)
     whole = ran(path, tmp_path / "whole")
@@ -167,6 +168,7 @@ def test_every_round_is_refused_with_its_cost(tmp_path: Path) -> None:
         priced_of(path)
 
 
+@pytest.mark.no_cover
 def test_a_drift_since_the_profile_is_warned_of(tmp_path: Path) -> None:
     """Cells of age move by half of all persons; without it nothing is said, which is
     wrong with probability 5 % over seeds, and the seed is fixed.

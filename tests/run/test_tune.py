@@ -126,6 +126,7 @@ def test_more_runs_cost_more_or_get_less(config_text: str) -> None:
     assert many.part < few.part
 
 
+@pytest.mark.no_cover
 def test_sampled_runs_can_be_searched(config_text: str) -> None:
     changes = (
         (("federation", "learning_rate"), 0.5),

@@ -65,6 +65,7 @@ def _without_a_round(programme: Programme) -> Programme:
     return replace(programme, stages=(*programme.stages[:-1], fewer))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("change", "where"),
     [

@@ -64,6 +64,7 @@ def verified(out: Path) -> None:
     assert shown.exit_code == 0, shown.output
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("trust", TRUSTS)
 @pytest.mark.parametrize("at", [2, 4, 6])
 @pytest.mark.parametrize("answered", [False, True])

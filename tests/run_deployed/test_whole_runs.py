@@ -45,6 +45,7 @@ TRUSTS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("words", TRUSTS)
 def test_a_deployment_releases_what_one_process_does(
     world: World, words: dict[str, str]

@@ -179,6 +179,7 @@ def _fuzz_server(coins: random.Random, each: int) -> int:
     return tried
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_broken_messages() -> None:
     coins = random.Random(20170281)
     tried = 0
@@ -201,6 +202,7 @@ def test_the_watch_notices_a_site_that_gives_out_both_shares() -> None:
     assert len(list(watched.leaks())) == 3
 
 
+@pytest.mark.no_cover
 def test_broken_headers_and_pieces_change_no_sum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -46,6 +46,7 @@ def coverage(case: str, bins: int, sigma: float, trials: int) -> tuple[float, fl
     ) - truth
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover(case: str) -> None:
     covered, error = coverage(case, 20, 25.0, 200)

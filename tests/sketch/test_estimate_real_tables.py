@@ -54,6 +54,7 @@ def check(answers: list[Estimate], truth: float) -> None:
     assert 0.93 < coverage(answers, truth) < 0.97
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("kind", "table"),
     [

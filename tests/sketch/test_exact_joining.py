@@ -27,6 +27,7 @@ QUESTION = ExactMessage("question", 30, 1.0, "", (b"one",))
 SECRET = ExactMessage("secret", 30, 1.0, "ab", (b"key",), people=7, data_set="a.csv")
 
 
+@pytest.mark.no_cover
 def test_no_outcome_is_likelier_than_stated() -> None:
     checks.no_outcome_is_likelier_than_stated()
 

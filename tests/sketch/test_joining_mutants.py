@@ -3,11 +3,15 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from lexfed.sketch.joining import keys, noise
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.noise import JoiningNoise
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import joining_checks as checks
+
+pytestmark = pytest.mark.no_cover
 
 
 def _rows_instead_of_people(patch: Patch) -> None:

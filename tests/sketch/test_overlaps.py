@@ -41,6 +41,7 @@ def summary(answers: list[Estimate], truth: float) -> tuple[float, float, float]
     return float(covered), float((values.mean() - truth) / values.std()), float(ratio)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("width", "sets", "sigma"),
     [

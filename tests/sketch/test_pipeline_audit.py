@@ -26,6 +26,8 @@ from lexfed.sketch.tables.hashing import ItemKeys
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import pipeline_audit as pipelines
 
+pytestmark = pytest.mark.no_cover
+
 
 def shows_no_more_than_stated(pipeline: pipelines.Pipeline) -> None:
     found = pipelines.audit(pipeline)

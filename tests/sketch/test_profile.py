@@ -105,6 +105,7 @@ def test_missing_values_are_told_best_from_all_tables() -> None:
     assert best([from_variance(3.0, 0.0), *parts]).value == 3.0
 
 
+@pytest.mark.no_cover
 def test_missing_shares_are_covered() -> None:
     ages = np.append(np.full(3600, 40.0), np.full(400, np.nan))
     held = 0

@@ -39,6 +39,7 @@ def test_a_list_of_another_length_is_refused() -> None:
         declared_values(table, ("a", "b"), exactly(10))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("truth", [30.0, 50.0, 60.0, 200.0])
 def test_counts_of_what_stood_out_are_covered_given_that(truth: float) -> None:
     least = 50.0
@@ -98,6 +99,7 @@ def test_values_that_nobody_has_are_listed_as_rarely_as_stated() -> None:
     assert wrong < 24
 
 
+@pytest.mark.no_cover
 def test_unlisted_persons_are_covered() -> None:
     words: dict[str | None, int] = {"a": 300, "b": 150, None: 50}
     words |= {f"{letter}{number}": 3 for letter in "pqrst" for number in range(10)}
