@@ -31,8 +31,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.reader import read_log
 from lexfed.audit.tree.merkle import Tree, verify_consistency, verify_inclusion
-from lexfed.signing.dsse import SignedEnvelope
-from lexfed.signing.in_toto import InTotoStatement
+from lexfed.signing.dsse import InTotoStatement, SignedEnvelope
 from lexfed.signing.keys import Signer
 
 ORIGIN = "benchmark.example/log"

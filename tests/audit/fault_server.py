@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.durable_store import Store
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import cosign
 from lexfed.errors import LexfedError
 from lexfed.signing.notes import parse_note
 from support.log.folders import ORIGIN, OTHER, SIGNER, grow

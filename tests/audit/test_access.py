@@ -15,7 +15,7 @@ from lexfed.audit.entries import Deletion, KeyRotation
 from lexfed.audit.log import access
 from lexfed.audit.log.access import key_files, keys_folder, rotate_key
 from lexfed.audit.log.audit_log import AuditLog, LogKeys
-from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.storage.write_protocol import StagedAppend
 from lexfed.audit.tree.checkpoint import open_checkpoint
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.audit.vocabulary import KeyRole

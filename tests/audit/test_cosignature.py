@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa
 
-from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.cosignature import (
+from lexfed.audit.tree.checkpoint import (
     MAX_TIME,
+    Checkpoint,
     cosign,
     ed25519_message,
     mldsa44_message,
+    sign,
     verify_cosignature,
 )
 from lexfed.errors import AuditError

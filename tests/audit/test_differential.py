@@ -13,8 +13,12 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
-from lexfed.audit.tree.cosignature import cosign, verify_cosignature
+from lexfed.audit.tree.checkpoint import (
+    Checkpoint,
+    cosign,
+    open_checkpoint,
+    verify_cosignature,
+)
 from lexfed.audit.tree.proof_files import ConsistencyProof, InclusionProof
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.errors import AuditError

@@ -32,8 +32,7 @@ from lexfed.audit.entries.envelopes import (
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.signing.dsse import SignedEnvelope
-from lexfed.signing.in_toto import InTotoStatement
+from lexfed.signing.dsse import InTotoStatement, SignedEnvelope
 from lexfed.tiers import Tier
 from support.audit.schemas import Where, every_spoilt, example, instances
 from support.audit.worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer

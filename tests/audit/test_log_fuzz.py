@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.storage.layout import partial_tiles
 from lexfed.audit.storage.reader import read_log
-from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.tree.tiles import bundle_files, tile_files
+from lexfed.audit.storage.write_protocol import StagedAppend
+from lexfed.audit.tree.tiles import bundle_files, partial_tiles, tile_files
 from lexfed.errors import AuditError, RunFolderError
 from support.log.folders import (
     KEYS,

@@ -15,7 +15,7 @@ import pytest
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.reader import read_log
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import cosign
 from lexfed.errors import AuditError, LexfedError
 from lexfed.signing.notes import parse_note
 from support.log.folders import (

@@ -14,11 +14,10 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.storage import reader
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.held_folder import Folder
-from lexfed.audit.storage.layout import outgrown, partial_tiles
 from lexfed.audit.storage.reader import LogView, read_log
-from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.storage.write_protocol import StagedAppend
 from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.tiles import encode_bundle
+from lexfed.audit.tree.tiles import encode_bundle, outgrown, partial_tiles
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.notes import VerifierKey
 from support.log.folders import (

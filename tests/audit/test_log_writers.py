@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.storage import writer_lock
+from lexfed.audit.storage import held_folder
 from lexfed.audit.storage.durable_store import Store
-from lexfed.audit.storage.held_folder import Folder
+from lexfed.audit.storage.held_folder import (
+    Folder,
+    WriterLock,
+    mount_type,
+    network_type,
+)
 from lexfed.audit.storage.reader import read_log
-from lexfed.audit.storage.writer_lock import WriterLock, mount_type, network_type
 from lexfed.errors import RunFolderError
 from support.log.folders import KEYS, SIGNER, entries, grow, make_log, memory_folder
 from support.log.judge import Judge
@@ -206,7 +210,7 @@ def test_network_file_system_is_refused(
     log = make_log(place / "log", 1)
     table = place / "mounts"
     table.write_text(f"30 22 0:25 / {os.path.realpath(place)} rw - nfs4 server:/x rw\n")
-    monkeypatch.setattr(writer_lock, "_MOUNTS", table)
+    monkeypatch.setattr(held_folder, "_MOUNTS", table)
     with pytest.raises(
         RunFolderError, match=r"network file system \(nfs4\)"
     ) as refused:
@@ -218,5 +222,5 @@ def test_network_file_system_is_refused(
 def test_a_machine_without_a_table_of_mounts(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_lock, "_MOUNTS", place / "nothing")
+    monkeypatch.setattr(held_folder, "_MOUNTS", place / "nothing")
     assert network_type(place) is None

@@ -164,22 +164,6 @@ def test_appending_never_changes_the_root_of_a_smaller_size() -> None:
     assert [tree.root(size) for size in range(41)] == seen
 
 
-def test_a_leaf_can_stand_for_its_entry() -> None:
-    tree = Tree()
-    for number in range(40):
-        tree.append_hash(leaf_hash(str(number).encode()))
-    assert tree.root() == tree_of(40).root()
-    assert tree.leaves == tree_of(40).leaves
-    assert tree.size == 40
-
-
-def test_a_leaf_hash_has_32_bytes() -> None:
-    tree = Tree()
-    with pytest.raises(AuditError, match="leaf hash is not 32 bytes"):
-        tree.append_hash(b"short")
-    assert tree.size == 0
-
-
 @pytest.mark.parametrize("size", [-1, 8, 2**63, 2**64])
 def test_a_size_outside_the_tree_is_refused(size: int) -> None:
     tree = tree_of(7)

@@ -15,7 +15,7 @@ from lexfed.audit.entries.envelopes import body_of, unseal
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import verify_run
-from lexfed.signing.in_toto import InTotoStatement
+from lexfed.signing.dsse import InTotoStatement
 
 LOGS = Path(__file__).parent / "expected" / "logs-before-masking.zip"
 RUNS = ["cascade", "none", "sampled"]

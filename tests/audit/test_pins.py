@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.storage.pins import check_pin, pin_path, read_pin, write_pin
-from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign, open_checkpoint
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.notes import parse_note
 from support.audit.witnessed import ORIGIN, WITNESS, Book, numbered, signer

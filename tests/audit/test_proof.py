@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.tree.checkpoint import Checkpoint
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.audit.tree.proof_files import MAX_EXTRA, ConsistencyProof, InclusionProof
 from lexfed.audit.tree.trust_policy import parse_policy

@@ -13,9 +13,9 @@ from lexfed.audit.entries.receipts import PAYLOAD_TYPE, Receipt
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer
+from lexfed.signing.strict_text import encode_base64
 from lexfed.tiers import Tier
 
 LOG, RUN, PROGRAMME = "audit.example/run", "0123456789abcdef", "a" * 64

@@ -18,7 +18,7 @@ from lexfed.audit.storage.pins import check_pin, read_pin, write_pin
 from lexfed.audit.storage.reader import LogView, read_log
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint
 from lexfed.audit.tree.trust_policy import TrustPolicy
-from lexfed.audit.verify.integrity.outside_evidence import times_in_order
+from lexfed.audit.verify.outside_evidence import times_in_order
 from lexfed.audit.witness.client import (
     CheckedCosignature,
     MissingCosignature,

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Genesis, Party, roster
-from lexfed.audit.entries.roster import parties_of, roster_bytes
+from lexfed.audit.entries import Genesis, Party, opening
+from lexfed.audit.entries.opening import parties_of, roster_bytes
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.signing import strict_json
 from support.audit.two_verifiers import compared, failed
 from support.audit.worlds import COORDINATOR, SITES, FakeRun, fake_run, public_key
 
@@ -66,13 +65,13 @@ def test_entry_0_does_not_grow_with_the_sites() -> None:
 
 def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     blob = roster_bytes([SIMULATED] * 5 + [Party(key=None, role="aggregator")] * 5)
-    monkeypatch.setattr(roster, "MAX_PARTIES", 9)
+    monkeypatch.setattr(opening, "MAX_PARTIES", 9)
     with pytest.raises(AuditError, match="room for 9 parties"):
         roster_bytes([SIMULATED] * 10)
     with pytest.raises(AuditError, match="more than 9 parties"):
         read(blob)
     monkeypatch.undo()
-    monkeypatch.setattr(strict_json, "MAX_BYTES", 9)
+    monkeypatch.setattr(opening, "MAX_BYTES", 9)
     with pytest.raises(AuditError, match="in 9 bytes"):
         roster_bytes([SIMULATED])
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import decode_base64, encode_base64, parse_decimal
 from lexfed.signing.notes import (
     ED25519,
     ED25519_COSIGNER,
@@ -15,6 +14,7 @@ from lexfed.signing.notes import (
     check_name,
     verify_ed25519,
 )
+from lexfed.signing.strict_text import decode_base64, encode_base64, parse_decimal
 from support.log.plain import signer
 
 ALICE = signer("alice.example", 1)

@@ -6,13 +6,13 @@ from hashlib import sha256
 
 import pytest
 
-from lexfed.audit.storage import staged_append as stages
-from lexfed.audit.storage.staged_append import StagedAppend, open_stage
+from lexfed.audit.storage import write_protocol as stages
+from lexfed.audit.storage.write_protocol import StagedAppend, open_stage
 from lexfed.audit.tree.checkpoint import open_checkpoint
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import NoteSignature, SignedNote
+from lexfed.signing.strict_text import encode_base64
 from support.log.folders import KEYS, ORIGIN, OTHER, SIGNER, entries, tree_of
 
 STAGE = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 6)))

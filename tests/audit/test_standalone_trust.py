@@ -11,9 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import mldsa
 
 from lexfed.audit.entries import Genesis
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.cosignature import cosign, mldsa44_message
+from lexfed.audit.storage.write_protocol import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign, mldsa44_message, sign
 from lexfed.audit.tree.merkle import Tree
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import (

@@ -8,7 +8,7 @@ import pytest
 import rfc8785
 
 from lexfed.errors import AuditError
-from lexfed.signing.in_toto import STATEMENT_TYPE, InTotoStatement
+from lexfed.signing.dsse import STATEMENT_TYPE, InTotoStatement
 
 DIGEST = "ab" * 32
 KIND = "https://lexfed.example/round/v1"

@@ -12,9 +12,8 @@ from lexfed.audit.storage import write_protocol
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.held_folder import Folder
 from lexfed.audit.storage.reader import read_log
-from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.storage.write_protocol import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign, open_checkpoint, sign
 from lexfed.audit.tree.tiles import encode_bundle
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.signing.notes import NoteSignature, parse_note

@@ -3,8 +3,7 @@
 
 import pytest
 
-from lexfed.audit.tree.checkpoint import Checkpoint
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign
 from lexfed.audit.witness.succession import check_succession, last_witnessed
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer

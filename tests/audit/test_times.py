@@ -4,7 +4,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.verify.integrity.outside_evidence import times_in_order
+from lexfed.audit.verify.outside_evidence import times_in_order
 
 YEAR = 365 * 24 * 3600
 HONEST = [100, 200, 300, 400]

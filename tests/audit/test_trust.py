@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import cosign
 from lexfed.audit.tree.trust_policy import TrustPolicy, WitnessGroup, parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note

@@ -36,9 +36,8 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.tree.merkle import Tree
-from lexfed.audit.verify import Check, Status, verify_run
-from lexfed.audit.verify.integrity import files
-from lexfed.audit.verify.sites.participation import participants
+from lexfed.audit.verify import Check, Status, files, verify_run
+from lexfed.audit.verify.participation import participants
 from lexfed.audit.verify.verdict import decide
 from lexfed.errors import RunFolderError
 from support.audit.worlds import (

@@ -14,8 +14,8 @@ import pytest
 from lexfed.audit.entries import Document, RoundEntry
 from lexfed.audit.tree.tiles import MAX_ENTRY
 from lexfed.audit.verify import Check, Status, verify_run
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope
+from lexfed.signing.strict_text import encode_base64
 from support.audit.worlds import COORDINATOR, FakeRun, fake_run, sha256, write_log
 
 

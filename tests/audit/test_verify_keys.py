@@ -11,9 +11,8 @@ import pytest
 
 from lexfed.audit.entries import Genesis, KeyRotation
 from lexfed.audit.log.evidence import read_evidence
-from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.storage.write_protocol import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign, sign
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.audit.witness.time_stamps import TimeStamp, load_roots, stamp

@@ -17,7 +17,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import Check, Status, verify_run
-from lexfed.audit.verify.sites.participation import charges_signed_for
+from lexfed.audit.verify.participation import charges_signed_for
 from lexfed.signing.keys import Signer
 from support.audit.worlds import (
     ORIGIN,

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.tree.checkpoint import Checkpoint, sign, verify_cosignature
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.witness.conflict_proof import Conflict
 from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply

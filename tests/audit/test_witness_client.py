@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import cosign
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.witness.client import (
     ATTEMPTS,
@@ -316,7 +316,7 @@ def test_a_policy_says_whom_to_ask() -> None:
         "quorum near",
     ]
     policy = parse_policy(("\n".join(lines) + "\n").encode())
-    assert targets_of(policy) == (
+    assert targets_of(policy, policy.urls) == (
         WitnessTarget("near", KEY.cosigner, "https://near.example/"),
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.tree.checkpoint import verify_cosignature
 from lexfed.audit.witness import server as witness_server
 from lexfed.audit.witness.bounded_http import HttpReply, exchange
 from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness

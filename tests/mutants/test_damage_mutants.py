@@ -16,8 +16,7 @@ import pytest
 from lexfed import plain_files
 from lexfed.audit.log import logged_files
 from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.verify import verify_run
-from lexfed.audit.verify.integrity import files
+from lexfed.audit.verify import files, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError
 from lexfed.run import PricedRun, load_population, price, resume, start, train

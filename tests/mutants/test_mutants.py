@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lexfed.audit.entries import RoundEntry, receipts
 from lexfed.audit.log.audit_log import AuditLog
-from lexfed.audit.verify.guarantee import plan_adherence
+from lexfed.audit.verify import plan as logged_plan
 from lexfed.budget import noise_feedback
 from lexfed.budget.noise_feedback import Signal
 from lexfed.budget.noise_plan import Budget
@@ -660,7 +660,7 @@ def _order_of_another_plan(patch: Patch) -> None:
 
 
 def _rounds_unheld(patch: Patch) -> None:
-    patch.setattr(plan_adherence, "_after", lambda before, *_: before)
+    patch.setattr(logged_plan, "_after", lambda before, *_: before)
 
 
 def _parts_unproven(patch: Patch) -> None:

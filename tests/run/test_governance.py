@@ -18,7 +18,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.envelopes import body_of
 from lexfed.audit.entries.fields import IdempotencyKey
-from lexfed.audit.entries.governance import names_digest
+from lexfed.audit.entries.lifecycle import names_digest
 from lexfed.config import demo_config, loads
 from lexfed.config.tables.audit import AuditTable
 from lexfed.errors import ConfigError

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.log.access import open_for_appending, rotate_key
-from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.log.audit_log import AuditLog, WitnessPanel, panel_named_by
 from lexfed.audit.log.evidence import read_evidence
-from lexfed.audit.log.witness_panel import WitnessPanel, panel_named_by
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Status, verify_run
 from lexfed.cli.commands.evidence.log import certify, cosign

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DSSE envelopes: a payload, its type, and signatures over both.
+"""DSSE envelopes, and the in-toto statements inside them.
+
+An envelope is a payload, its type, and signatures over both:
 
     PAE(type, body) = "DSSEv1" SP len(type) SP type SP len(body) SP body
     signature       = Ed25519(PAE(payloadType, payload))
@@ -7,9 +9,18 @@
                        "signatures":[{"keyid":hex,"sig":base64}]}
 
 The lengths are decimal numbers of bytes, so no two pairs of type and body share a PAE.
-The envelope is stored as RFC 8785 bytes: one spelling, because the log hashes what is
-stored. All of its text is plain ASCII, so those bytes are written directly. `keyid` is
-the SHA-256 of the raw public key, in hexadecimal.
+`keyid` is the SHA-256 of the raw public key, in hexadecimal.
+
+A statement says something (predicate) about named bytes (subject):
+
+    {"_type":"https://in-toto.io/Statement/v1",
+     "predicate":{...},
+     "predicateType":"<URI>",
+     "subject":[{"digest":{"sha256":"<64 hex digits>"},"name":"<name>"}]}
+
+Both are stored as RFC 8785 bytes: one spelling, because the log hashes what is stored.
+Both forms are closed: a key that is not listed here is refused, so nothing can be said
+in a place no verifier looks at.
 """
 
 import re
@@ -17,18 +28,26 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.signing import strict_json
-from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import verify_ed25519
+from lexfed.signing.strict_text import (
+    decode_base64,
+    encode_base64,
+    is_canonical_json,
+    parse_json,
+)
 from lexfed.terms import DIGEST
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_SIGNATURES = 16
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+MAX_SUBJECTS = 1000
 
 _TYPE = re.compile(r"[A-Za-z0-9.+/_-]{1,200}")
-_KEY_ID = re.compile(DIGEST)
+_DIGEST = re.compile(DIGEST)
+_URI = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]{1,200}")
 _SIGNATURE_SIZE = 64
 
 
@@ -57,7 +76,7 @@ class SignedEnvelope:
                 f"got: {len(self.signatures)}"
             )
         for number, (key_id, value) in enumerate(self.signatures):
-            if not _KEY_ID.fullmatch(key_id) or len(value) != _SIGNATURE_SIZE:
+            if not _DIGEST.fullmatch(key_id) or len(value) != _SIGNATURE_SIZE:
                 raise AuditError(f"signature {number} of the envelope is malformed")
         if len({key_id for key_id, _ in self.signatures}) < len(self.signatures):
             raise AuditError("envelope has two signatures of one key")
@@ -72,7 +91,7 @@ class SignedEnvelope:
         return cls(payload, payload_type, signatures)
 
     def to_bytes(self) -> bytes:
-        """Return the RFC 8785 bytes of the envelope."""
+        """Return the RFC 8785 bytes; all of its text is plain ASCII."""
         signatures = ",".join(
             f'{{"keyid":"{key_id}","sig":"{encode_base64(value)}"}}'
             for key_id, value in self.signatures
@@ -88,14 +107,9 @@ class SignedEnvelope:
 
         Guarantees:
             `Envelope.parse(data).to_bytes() == data`: other spellings are refused.
-
-        Raises:
-            AuditError: if the bytes are not an envelope.
         """
-        fields = _fields(
-            strict_json.loads(data),
-            ("payload", "payloadType", "signatures"),
-            "envelope",
+        fields = _closed(
+            parse_json(data), ("payload", "payloadType", "signatures"), "envelope"
         )
         listed = fields["signatures"]
         if not isinstance(listed, list):
@@ -103,7 +117,7 @@ class SignedEnvelope:
         signatures = []
         for number, item in enumerate(listed[: MAX_SIGNATURES + 1]):
             where = f"signature {number} of the envelope"
-            pair = _fields(item, ("keyid", "sig"), where)
+            pair = _closed(item, ("keyid", "sig"), where)
             key_id = _text(pair, "keyid", where)
             value = decode_base64(_text(pair, "sig", where), where)
             signatures.append((key_id, value))
@@ -117,18 +131,11 @@ class SignedEnvelope:
         return envelope
 
     def verify(self, keys: Mapping[str, bytes], needed: Collection[str]) -> None:
-        """Check the signatures of known keys.
-
-        Args:
-            keys: raw public keys by key id.
-            needed: key ids that must all have signed; at least one.
+        """Check the signatures of known keys, given as raw bytes by key id.
 
         Guarantees:
-            Every needed key has signed this payload under this type.
+            Every needed key, at least one, has signed this payload under this type.
             A wrong signature of a known key refuses the envelope, needed or not.
-
-        Raises:
-            AuditError: if not.
         """
         if not needed:
             raise AuditError("nobody's signature was asked for")
@@ -148,7 +155,84 @@ class SignedEnvelope:
             raise AuditError(f"envelope is not signed by key {key_id[:16]}")
 
 
-def _fields(value: Any, names: tuple[str, ...], where: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class InTotoStatement:
+    """Named digests and what is stated about them."""
+
+    subject: tuple[tuple[str, str], ...]
+    """Name and SHA-256, in hexadecimal, of each."""
+    predicate_type: str
+    predicate: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.subject) <= MAX_SUBJECTS:
+            raise AuditError(
+                f"expected 1 to {MAX_SUBJECTS} subjects, got: {len(self.subject)}"
+            )
+        for number, (name, digest) in enumerate(self.subject):
+            if not name or not _DIGEST.fullmatch(digest):
+                raise AuditError(f"statement: subject {number} has no name or SHA-256")
+        if not _URI.fullmatch(self.predicate_type):
+            raise AuditError(
+                f"statement: predicate type is no URI: {self.predicate_type[:60]!a}"
+            )
+
+    def to_bytes(self) -> bytes:
+        """Return the RFC 8785 bytes; the predicate must be strict JSON."""
+        subject = [
+            {"digest": {"sha256": digest}, "name": name}
+            for name, digest in self.subject
+        ]
+        value = {
+            "_type": STATEMENT_TYPE,
+            "predicate": self.predicate,
+            "predicateType": self.predicate_type,
+            "subject": subject,
+        }
+        try:
+            data = canonical_bytes(value)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise AuditError(f"statement is not JSON: {error}") from error
+        parse_json(data)  # what we cannot read back must not be signed
+        return data
+
+    @classmethod
+    def parse(cls, data: bytes) -> "InTotoStatement":
+        """Read a statement.
+
+        Guarantees:
+            `Statement.parse(data).to_bytes() == data`: other spellings are refused.
+        """
+        value = parse_json(data)
+        keys = ("_type", "predicate", "predicateType", "subject")
+        _closed(value, keys, "statement")
+        if value["_type"] != STATEMENT_TYPE:
+            raise AuditError(f"statement: `_type` is not `{STATEMENT_TYPE}`")
+        if not isinstance(value["predicateType"], str):
+            raise AuditError("statement: `predicateType` is not text")
+        if not isinstance(value["predicate"], dict):
+            raise AuditError("statement: `predicate` is not an object")
+        if not isinstance(value["subject"], list):
+            raise AuditError("statement: `subject` is not a list")
+        subject = tuple(
+            _subject(item, f"statement, subject {number}")
+            for number, item in enumerate(value["subject"])
+        )
+        if not is_canonical_json(data, value):
+            raise AuditError("statement is not in canonical form (RFC 8785)")
+        return cls(subject, value["predicateType"], value["predicate"])
+
+
+def _subject(item: Any, where: str) -> tuple[str, str]:
+    _closed(item, ("digest", "name"), where)
+    _closed(item["digest"], ("sha256",), f"{where}, `digest`")
+    name, digest = item["name"], item["digest"]["sha256"]
+    if not isinstance(name, str) or not isinstance(digest, str):
+        raise AuditError(f"{where}: name or digest is not text")
+    return name, digest
+
+
+def _closed(value: Any, names: tuple[str, ...], where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or set(value) != set(names):
         raise AuditError(f"{where}: expected exactly the keys {', '.join(names)}")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private keys on disk, and what signs with them.
+"""Private keys on disk, and the signers that hold them.
 
 A key is Ed25519, PKCS#8 in PEM without a password, beside its public half:
 
@@ -27,7 +27,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import plain
-from lexfed.signing.notes import ED25519, ED25519_COSIGNER, VerifierKey, check_name
+from lexfed.signing.notes import (
+    ED25519,
+    ED25519_COSIGNER,
+    NoteSignature,
+    VerifierKey,
+    check_name,
+)
 
 _MAX_FILE = 16_384
 
@@ -69,6 +75,10 @@ class Signer:
         """Return the 64-byte Ed25519 signature [RFC 8032]."""
         return self.private.sign(message)
 
+    def note_signature(self, body: bytes) -> NoteSignature:
+        """Return the signature line under a note with this text."""
+        return NoteSignature(self.name, self.verifier.key_id, self.sign(body))
+
 
 def fingerprint(public: bytes) -> str:
     """Return the key id in an envelope: SHA-256 of the raw public key, in hex."""
@@ -87,9 +97,6 @@ def create_key(path: Path) -> Ed25519PrivateKey:
         The folder has mode 0700 and the key 0600, whatever the umask.
         An existing file is never overwritten, nor is a link followed.
         On return both files are on disk; on failure neither is there.
-
-    Raises:
-        RunFolderError: if a file exists, or the folder is open to others.
     """
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(
@@ -151,9 +158,6 @@ def load_key(path: Path) -> Ed25519PrivateKey:
     Guarantees:
         A key that others may read, in a folder that others may enter, is refused.
         A link, a device or a pipe in place of the file is refused without waiting.
-
-    Raises:
-        RunFolderError: if the file cannot be used.
     """
     data = _read(path, private=True)
     try:
@@ -207,8 +211,7 @@ def _not_a_key(path: Path, what: str) -> RunFolderError:
 
 
 def _unusable(path: Path, error: OSError) -> RunFolderError:
-    reason = system_reason(error)
     return RunFolderError(
-        f"cannot use key `{path}`: {reason}",
+        f"cannot use key `{path}`: {system_reason(error)}",
         "a key is a regular file, not a link, that you may read",
     )

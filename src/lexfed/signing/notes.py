@@ -8,7 +8,7 @@ r"""Signed notes: text with signature lines under it [signed-note].
     vkey      = name "+" hex(key id) "+" base64(algorithm || public key)
 
     algorithm 01   Ed25519 over the text                               log keys
-    algorithm 04   Ed25519 over time and text, see `tree.cosignature`  witnesses
+    algorithm 04   Ed25519 over time and text, see `tree.checkpoint`   witnesses
     algorithm 06   ML-DSA-44, likewise                                 witnesses
 
 The last blank line separates text and signatures. A name is not empty and holds
@@ -29,7 +29,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.strict_text import decode_base64, encode_base64
 
 ED25519 = 0x01
 ED25519_COSIGNER = 0x04
@@ -152,11 +152,7 @@ class SignedNote:
         return tuple(each for each in self.signatures if each.is_by(key))
 
     def with_signatures(self, signatures: Sequence[NoteSignature]) -> "SignedNote":
-        """Return the note with more signatures; one of the same key is replaced.
-
-        Raises:
-            AuditError: if nobody could read it then, for its many signatures.
-        """
+        """Return the note with more signatures; one of the same key is replaced."""
         fresh = {(each.name, each.key_id): each for each in signatures}
         kept = [e for e in self.signatures if (e.name, e.key_id) not in fresh]
         every = (*kept, *fresh.values())
@@ -170,9 +166,6 @@ def parse_note(data: bytes) -> SignedNote:
     Guarantees:
         `parse_note(data).to_bytes() == data`: a note has one spelling.
         At most 100 signatures are read.
-
-    Raises:
-        AuditError: if the bytes are not a note.
     """
     try:
         text = data.decode()
@@ -217,9 +210,6 @@ def verify(note: SignedNote, keys: Sequence[VerifierKey]) -> tuple[NoteSignature
         A wrong signature of a known key refuses the note, whatever else it carries.
         Signatures of unknown keys are ignored, also under a known name or key id.
         Of several signatures of one key the first counts, as golang's note.Open has it.
-
-    Raises:
-        AuditError: if a known key's signature is wrong, or no known key signed.
     """
     checked: list[NoteSignature] = []
     for key in keys:

@@ -42,8 +42,7 @@ from lexfed.audit.entries.envelopes import EntryPlace, RecordedEntry, seal, unse
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.rules import catalogue_bytes, certify
 from lexfed.audit.tree import tiles
-from lexfed.audit.tree.checkpoint import Checkpoint, sign
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import Checkpoint, cosign, sign
 from lexfed.audit.tree.merkle import Tree, leaf_hash
 from lexfed.canonical import canonical_bytes
 from lexfed.data.encoding import build_encoding
@@ -57,9 +56,9 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import parse_note
+from lexfed.signing.strict_text import encode_base64
 from lexfed.terms import Accountant, Guarantee
 from lexfed.tiers import Tier
 from support.audit.masked_rounds import MaskedRounds

@@ -2,10 +2,10 @@
 """The kinds of entries a log may hold, and the blobs that they cite.
 
 `KINDS` is the whole vocabulary; reading refuses anything else. `fields` holds
-the types of fields and the class `Entry`; `opening`, `rounds`, `governance` and
-`lifecycle` the kinds; `envelopes` signs an entry into the bytes of the log and
-reads it back. `roster`, `receipts` and `masking_record` are blobs beside
-entries. Start with `opening`.
+the types of fields and the class `Entry`; `opening`, `rounds` and `lifecycle`
+the kinds; `envelopes` signs an entry into the bytes of the log and reads it
+back. `receipts` and `masking_record` are blobs beside entries. Start with
+`opening`.
 
 Logs are never edited: no field may be renamed, retyped or removed. A field that
 comes later is a `later_field()`, left out where it is None, so that old bytes
@@ -15,13 +15,6 @@ entry. Class names are free; `kind` and `version` are part of the format.
 """
 
 from lexfed.audit.entries.fields import Entry, decimal
-from lexfed.audit.entries.governance import (
-    Governance,
-    Pseudonymisation,
-    RecordOfProcessing,
-    SpecialBasis,
-    Transforms,
-)
 from lexfed.audit.entries.lifecycle import (
     Certificate,
     ChangeEntry,
@@ -29,10 +22,15 @@ from lexfed.audit.entries.lifecycle import (
     Deletion,
     Document,
     Export,
+    Governance,
     Incident,
     KeyRotation,
     PrivacyTest,
+    Pseudonymisation,
+    RecordOfProcessing,
     RuleResult,
+    SpecialBasis,
+    Transforms,
     Withdrawal,
 )
 from lexfed.audit.entries.opening import (
@@ -67,39 +65,11 @@ KINDS: dict[str, type[Entry]] = {
 }  # fmt: skip
 
 __all__ = [
-    "KINDS",
-    "AbortedRoundEntry",
-    "Aggregation",
-    "BudgetPlan",
-    "Certificate",
-    "ChangeEntry",
-    "ChargedEvent",
-    "CohortAssumptions",
-    "CompletionEntry",
-    "Correction",
-    "Deletion",
-    "Document",
-    "Entry",
-    "Export",
-    "FeatureTags",
-    "Genesis",
-    "Governance",
-    "Incident",
-    "KeyRotation",
-    "Participation",
-    "Party",
-    "PolicyEntry",
-    "PredecessorLog",
-    "PrivacyTest",
-    "Pseudonymisation",
-    "PublicKeyRecord",
-    "RecordOfProcessing",
-    "RefusalEntry",
-    "ResumptionEntry",
-    "RoundEntry",
-    "RuleResult",
-    "SpecialBasis",
-    "Transforms",
-    "Withdrawal",
-    "decimal",
-]
+    "KINDS", "AbortedRoundEntry", "Aggregation", "BudgetPlan", "Certificate",
+    "ChangeEntry", "ChargedEvent", "CohortAssumptions", "CompletionEntry", "Correction",
+    "Deletion", "Document", "Entry", "Export", "FeatureTags", "Genesis", "Governance",
+    "Incident", "KeyRotation", "Participation", "Party", "PolicyEntry",
+    "PredecessorLog", "PrivacyTest", "Pseudonymisation", "PublicKeyRecord",
+    "RecordOfProcessing", "RefusalEntry", "ResumptionEntry", "RoundEntry", "RuleResult",
+    "SpecialBasis", "Transforms", "Withdrawal", "decimal",
+]  # fmt: skip

@@ -25,11 +25,11 @@ from lexfed.audit.entries.fields import (
     LogOrigin,
     RunId,
     TimeText,
+    first_problem,
 )
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError
-from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope
-from lexfed.signing.in_toto import InTotoStatement
+from lexfed.signing.dsse import PAYLOAD_TYPE, InTotoStatement, SignedEnvelope
 from lexfed.signing.keys import Signer
 from lexfed.terms import DIGEST
 
@@ -52,8 +52,6 @@ class RecordedEntry:
     """An entry and its place in the log.
 
     Attributes:
-        index: its number, from 0.
-        entry: what it says.
         key: idempotency key.
         time: when the coordinator says it was written.
         origin: the log it is bound to.
@@ -100,11 +98,7 @@ class EntryPlace:
 def seal(
     entry: Entry, place: EntryPlace, *, key: str, time: str, signers: Sequence[Signer]
 ) -> bytes:
-    """Return the bytes of an entry as the log stores them, under an idempotency key.
-
-    Raises:
-        AuditError: if something in it does not fit its form.
-    """
+    """Return the bytes of an entry as the log stores them, under an idempotency key."""
     plain = body_of(entry)
     try:
         predicate = _Predicate(
@@ -134,9 +128,6 @@ def unseal(data: bytes, index: int) -> RecordedEntry:
     Guarantees:
         Only known kinds and versions with exactly their fields are returned.
         The subjects are those that follow from the entry.
-
-    Raises:
-        AuditError: naming the entry and what is wrong with it.
     """
     where = f"entry {index}"
     try:
@@ -175,6 +166,5 @@ def unseal(data: bytes, index: int) -> RecordedEntry:
 
 
 def _malformed(where: str, error: ValidationError) -> AuditError:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"])) or "entry"
-    return AuditError(f"{where}: `{place}`: {first['msg'].lower()}")
+    place, problem = first_problem(error)
+    return AuditError(f"{where}: `{place or 'entry'}`: {problem}")

@@ -10,14 +10,11 @@ same double back, so writing it down changes nothing; whoever computed the numbe
 already rounded it against us (epsilon and delta up).
 """
 
+from functools import partial
+from operator import is_
 from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from lexfed.terms import DIGEST
 
@@ -27,7 +24,7 @@ Digest = Annotated[str, StringConstraints(pattern=f"^{DIGEST}$")]
 DecimalText = Annotated[
     str,
     StringConstraints(
-        pattern=r"^(0|[1-9][0-9]{0,20})(\.[0-9]{1,25})?(e[+-][0-9]{1,3})?$",
+        pattern=r"^(0|[1-9][0-9]{0,20})(\.[0-9]{1,25})?(e[+-][0-9]{1,3})?$"
     ),
 ]
 """A number that is not negative, written so that no parser changes it."""
@@ -68,6 +65,12 @@ def decimal(value: float) -> str:
     return repr(float(value))
 
 
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the place of the first field that does not fit, and why, in words."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(map(str, first["loc"])), first["msg"].lower()
+
+
 class ClosedModel(BaseModel):
     """A closed, immutable piece of an entry: an unknown field is an error."""
 
@@ -75,16 +78,12 @@ class ClosedModel(BaseModel):
 
 
 def later_field() -> Any:
-    """Return the field of something that entries did not hold from the beginning.
+    """Return a field that entries did not hold from the beginning.
 
     Guarantees:
         Where it is None it is left out, so that the bytes are those of before.
     """
-    return Field(default=None, exclude_if=_is_none)
-
-
-def _is_none(value: object) -> bool:
-    return value is None
+    return Field(default=None, exclude_if=partial(is_, None))
 
 
 class Entry(ClosedModel):

@@ -17,18 +17,17 @@ feeds. So every field of a record is under every signature, but the signatures.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import Field, StringConstraints, ValidationError
 
 from lexfed.audit.entries import Aggregation
-from lexfed.audit.entries.fields import ClosedModel, Digest, JsonCount
+from lexfed.audit.entries.fields import ClosedModel, Digest, JsonCount, first_problem
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import decode_base64
+from lexfed.signing.notes import verify_ed25519
+from lexfed.signing.strict_text import decode_base64
 from lexfed.terms import SITE_NAME
 
 PROTOCOL = "masking"
@@ -45,7 +44,7 @@ SmallCount = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class MaskingTerms(ClosedModel):
-    """The public terms that bind all sums of a set-up.
+    """The public terms that bind all sums of a set-up, in the order that is hashed.
 
     Attributes:
         rounds: how many rounds the set-up serves.
@@ -65,14 +64,7 @@ class MaskingTerms(ClosedModel):
 
     def packed(self) -> bytes:
         """Return the bytes that are hashed."""
-        numbers = (
-            self.rounds,
-            self.colluders,
-            self.least_sites,
-            self.bits,
-            self.length,
-            self.least_change,
-        )
+        numbers = self.model_dump().values()
         return b"".join(number.to_bytes(4, "big") for number in numbers)
 
 
@@ -80,13 +72,11 @@ class MaskingRecord(ClosedModel):
     """Evidence of the sum that was opened; nothing of it is checked yet.
 
     Attributes:
-        format: of these fields.
         session: of the run, see `session_of`.
         epoch: number of the set-up.
         policy: the programme that the sites agreed to.
         server: digest of the server's name and key.
         roster: digest of the sites' names and keys.
-        terms: what the sums are bound to.
         round: number in the epoch, from 1.
         model: SHA-256 of what the sites were asked.
         key_list: digest of the keys of the set-up.
@@ -118,32 +108,27 @@ class MaskingRecord(ClosedModel):
         Guarantees:
             Canonical JSON of exactly these fields. Names are different and sorted;
             seats are increasing, survivors are in the cohort, and who signed survived.
-
-        Raises:
-            AuditError: for anything else.
         """
         if len(data) > _MOST_BYTES:
             raise AuditError(f"record: {len(data)} bytes are too many")
         try:
-            found = cls.model_validate_json(data)
+            record = cls.model_validate_json(data)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise AuditError(f"record: `{where}`: {first['msg'].lower()}") from error
-        if canonical_bytes(found.model_dump(mode="json")) != data:
+            where, problem = first_problem(error)
+            raise AuditError(f"record: `{where}`: {problem}") from error
+        if canonical_bytes(record.model_dump(mode="json")) != data:
             raise AuditError("record: not canonical JSON")
-        named = list(found.names) == sorted(set(found.names))
-        if not named or not all(map(_rising, (found.cohort, found.survivors))):
+        named = list(record.names) == sorted(set(record.names))
+        seated = all(
+            list(s) == sorted(set(s)) for s in (record.cohort, record.survivors)
+        )
+        if not named or not seated:
             raise AuditError("record: names or seats are not in order")
-        inside = set(found.survivors) <= set(found.cohort) <= set(found.seats)
-        if not inside or not set(found.consents) <= found.surviving:
+        seats = set(range(len(record.names)))
+        inside = set(record.survivors) <= set(record.cohort) <= seats
+        if not inside or not set(record.consents) <= record.surviving:
             raise AuditError("record: names sites that are not in its sum or cohort")
-        return found
-
-    @property
-    def seats(self) -> range:
-        """All places in the key list."""
-        return range(len(self.names))
+        return record
 
     @property
     def surviving(self) -> set[str]:
@@ -190,12 +175,7 @@ class MaskingRecord(ClosedModel):
     def signed_by(self, name: str, public: bytes) -> bool:
         """Return True if a key made the signature that is listed under a name."""
         signature = decode_base64(self.consents[name], "record")
-        try:
-            key = Ed25519PublicKey.from_public_bytes(public)
-            key.verify(signature, self.message(name))
-        except (InvalidSignature, ValueError):
-            return False
-        return True
+        return verify_ed25519(public, self.message(name), signature)
 
 
 def session_of(origin: str, programme: str) -> bytes:
@@ -215,26 +195,17 @@ def roster_of(keys: Mapping[str, bytes]) -> str:
 
 
 def aggregation_of(record: bytes) -> Aggregation:
-    """Return a round's statement about its record, which is to be stored as a blob.
-
-    Raises:
-        AuditError: if it is not a record.
-    """
-    found = MaskingRecord.parse(record)
+    """Return a round's statement about its record, which is to be stored as a blob."""
+    parsed = MaskingRecord.parse(record)
     return Aggregation(
         protocol=PROTOCOL,
-        threshold=found.threshold,
-        survivors=len(found.survivors),
-        cohort=len(found.names),
-        epoch=found.epoch,
-        list=found.list,
+        threshold=parsed.threshold,
+        survivors=len(parsed.survivors),
+        cohort=len(parsed.names),
+        epoch=parsed.epoch,
+        list=parsed.list,
         evidence=_sha256(record).hex(),
     )
-
-
-def _rising(seats: Sequence[int]) -> bool:
-    """Return True if seats are sorted, and none is there twice."""
-    return list(seats) == sorted(set(seats))
 
 
 def _packed(seats: Iterable[int]) -> bytes:

@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries before the first round: who takes part, what was decided, what it costs."""
+"""Entries before the first round: who takes part, what was decided, what it costs.
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+The parties of a run are a blob that entry 0 cites, since entries have bounds:
+
+    [{"count": 100000, "party": {"key": null, "role": "site", ...}}, ...]
+
+Canonical JSON, one row for each party, in the order of the parties' canonical JSON.
+Simulated sites have no keys, and those that are stated alike share a row. Logs of
+before list the parties in entry 0 itself, which has room for about 480 with keys.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Annotated, ClassVar, Literal, Protocol
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from lexfed.audit.entries.fields import (
     Base64Text,
@@ -16,6 +28,9 @@ from lexfed.audit.entries.fields import (
     later_field,
 )
 from lexfed.audit.vocabulary import LegalRole
+from lexfed.canonical import canonical_bytes
+from lexfed.errors import AuditError
+from lexfed.signing.strict_text import MAX_BYTES, parse_json
 from lexfed.terms import (
     Accountant,
     FilterName,
@@ -25,6 +40,8 @@ from lexfed.terms import (
     Trust,
     Unit,
 )
+
+MAX_PARTIES = 1_000_000
 
 
 class PublicKeyRecord(ClosedModel):
@@ -39,7 +56,6 @@ class Party(ClosedModel):
 
     Attributes:
         key: signs receipts; None where parties are simulated.
-        role: what they do.
         legal_role: their role under Art. 26 and 28 GDPR, where stated.
         country: ISO 3166 code, where stated.
         contract: digest of the contract between them and the controller.
@@ -68,10 +84,9 @@ class Genesis(Entry):
     Attributes:
         software: who writes, as `name-version`.
         catalogue: digest of the rules that certificates are evaluated with.
-        config: digest of the configuration.
         coordinator: the key that signs entries.
         log: the key that signs checkpoints, as a vkey.
-        parties: who takes part, in logs of before; see `entries.roster`.
+        parties: who takes part, in logs without a roster.
         witnesses: digest of the witness policy; None without witnesses.
         previous: the log that this one continues, after its key was compromised.
         test: the noise is seeded: nothing in this run is private.
@@ -100,7 +115,6 @@ class CohortAssumptions(ClosedModel):
     """Assumptions about the sites where nobody else is trusted.
 
     Attributes:
-        sites: how many take part.
         colluders: how many of them may work with the coordinator.
         dropouts: how many may be missing from a sum before it is given up.
     """
@@ -140,8 +154,6 @@ class PolicyEntry(Entry):
             guarantee rests on it.
         aggregation: protocol that hides single sites' sums from the coordinator.
         transport: how messages travel.
-        records_per_person: rows one person may have.
-        sites_per_person: sites one person may be at.
         policy: blob, the budget policy in force; None where budgets are stated in
             the configuration alone.
         cohort: what `distributed` trust assumes of the sites; None for other trust.
@@ -187,7 +199,6 @@ class FeatureTags(Entry):
         encoding: blob, which model inputs belong to which column.
         inputs: digest of the sorted names of the columns that enter the model.
         columns: how many columns each tier has.
-        jurisdictions: whose law was asked.
         obligations: articles that apply to at least one column, as `gdpr:9(1)`.
     """
 
@@ -238,3 +249,59 @@ class BudgetPlan(Entry):
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The plan."""
         return (("plan.json", self.plan),)
+
+
+class _Row(ClosedModel):
+    count: Annotated[int, Field(ge=1, le=MAX_PARTIES)]
+    party: Party
+
+
+_ROWS = TypeAdapter(tuple[_Row, ...])
+
+
+class BlobSource(Protocol):
+    """A source of content by digest; `storage.blobs.Blobs` is one."""
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes, or raise `LexfedError`."""
+
+
+def roster_bytes(parties: Iterable[Party]) -> bytes:
+    """Return the blob that lists parties, in an order that tells nothing."""
+    counts = {
+        canonical_bytes(party.model_dump(mode="json")): count
+        for party, count in Counter(parties).items()
+    }
+    rows = (b'{"count":%d,"party":%b}' % (counts[key], key) for key in sorted(counts))
+    content = b"[" + b",".join(rows) + b"]"
+    if sum(counts.values()) > MAX_PARTIES or len(content) > MAX_BYTES:
+        raise AuditError(
+            f"a log has room for {MAX_PARTIES} parties in {MAX_BYTES} "
+            f"bytes, these are {sum(counts.values())} in {len(content)}",
+            'simulated sites (`engine = "simulation"`) have no keys and share a row',
+        )
+    return content
+
+
+def parties_of(genesis: Genesis, content: BlobSource) -> tuple[Party, ...]:
+    """Return the parties of a run.
+
+    Guarantees:
+        There is one blob for the same parties, and each has at most a million.
+    """
+    if genesis.roster is None:
+        return genesis.parties
+    if genesis.parties:
+        raise AuditError("entry 0 lists parties and cites a roster")
+    blob = content.get(genesis.roster)
+    parse_json(blob)  # one meaning for every reader
+    try:
+        rows = _ROWS.validate_json(blob)
+    except ValidationError as error:
+        raise AuditError("the roster is not a list of parties") from error
+    if sum(row.count for row in rows) > MAX_PARTIES:
+        raise AuditError(f"the roster has more than {MAX_PARTIES} parties")
+    parties = tuple(row.party for row in rows for _ in range(row.count))
+    if roster_bytes(parties) != blob:
+        raise AuditError("the roster is not in its canonical form")
+    return parties

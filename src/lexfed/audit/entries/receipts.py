@@ -52,15 +52,15 @@ from lexfed.audit.entries.fields import (
     JsonCount,
     LogOrigin,
     RunId,
+    first_problem,
     later_field,
 )
 from lexfed.audit.entries.rounds import ChargedEvent
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.signing import strict_json
-from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer
+from lexfed.signing.strict_text import decode_base64, encode_base64, parse_json
 
 PAYLOAD_TYPE = "application/vnd.lexfed.receipt+json"
 SALT = 32
@@ -76,9 +76,7 @@ class Receipt(ClosedModel):
 
     Attributes:
         log: origin of the log.
-        run: run id.
         programme: digest of what coordinator and sites agreed on.
-        round: number of the round.
         query: digest of the message that was answered.
         clips: the bounds the site clipped to, one for each group of the release.
         charged: releases that the site's own ledger was charged for so far.
@@ -104,9 +102,8 @@ class Receipt(ClosedModel):
 def answer_digest(total: bytes, salt: bytes) -> str:
     """Return the commitment to a sum.
 
-    Args:
-        total: its numbers, eight bytes each, little-endian.
-        salt: 32 bytes from a secure source, used once.
+    `total` holds its numbers, eight bytes each, little-endian; `salt` is 32 bytes from
+    a secure source, used once.
     """
     if len(salt) != SALT:
         raise AuditError(f"receipt: expected {SALT} bytes of salt, got: {len(salt)}")
@@ -125,40 +122,28 @@ def check(envelope: bytes, public_keys: Mapping[str, bytes]) -> tuple[str, Recei
     Guarantees:
         Exactly one of the given keys has signed these bytes, and nobody else.
         The payload is a receipt in its only byte form.
-
-    Raises:
-        AuditError: if it is not a receipt, or not signed by one of the keys.
     """
-    found = SignedEnvelope.parse(envelope)
-    if found.payload_type != PAYLOAD_TYPE:
+    signed = SignedEnvelope.parse(envelope)
+    if signed.payload_type != PAYLOAD_TYPE:
         raise AuditError("receipt: another payload type")
-    keyid = _signer(found)
+    keyid = _signer(signed)
     if keyid not in public_keys:
         raise AuditError(f"receipt: key `{keyid[:16]}` is not that of a site")
-    found.verify({keyid: public_keys[keyid]}, {keyid})
+    signed.verify({keyid: public_keys[keyid]}, {keyid})
     try:
-        receipt = Receipt.model_validate_json(found.payload)
+        receipt = Receipt.model_validate_json(signed.payload)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise AuditError(f"receipt: `{where}`: {first['msg'].lower()}") from error
+        where, problem = first_problem(error)
+        raise AuditError(f"receipt: `{where}`: {problem}") from error
     # One byte form: no duplicate keys, no other spelling of the same numbers.
-    if receipt.to_bytes() != found.payload:
+    if receipt.to_bytes() != signed.payload:
         raise AuditError("receipt: the payload is not canonical JSON")
     return keyid, receipt
 
 
 @dataclass(frozen=True)
 class ReceiptSubject:
-    """The round that a receipt must be for.
-
-    Attributes:
-        log: origin of the log.
-        run: run id.
-        programme: digest of what was agreed on.
-        round: its number.
-        event: what it is charged for; None with mechanism `none`.
-    """
+    """The round that a receipt must be for; it has no event with mechanism `none`."""
 
     log: str
     run: str
@@ -174,20 +159,13 @@ def expect(
     event_signed: bool,
     answer_signed: bool,
 ) -> None:
-    """Compare a receipt with the round it is handed in for.
+    """Compare a receipt with the round it is handed in for; name the first difference.
 
-    Args:
-        receipt: what a site signed.
-        subject: the round.
-        event_signed: whether the receipt must name the event. If it does, it is
-            always compared.
-        answer_signed: whether the receipt must commit to a sum.
-
-    Raises:
-        AuditError: naming the first field that differs.
+    `event_signed` and `answer_signed` say whether the receipt must name the event and
+    commit to a sum. An event that it names is always compared.
     """
     event = subject.event
-    wanted: dict[str, object] = {
+    expected: dict[str, object] = {
         "log": subject.log,
         "run": subject.run,
         "programme": subject.programme,
@@ -195,24 +173,20 @@ def expect(
         "clips": () if event is None else tuple(group.clip for group in event.groups),
     }
     if event_signed or receipt.event is not None:
-        wanted["event"] = None if event is None else event.digest
-    for name, value in wanted.items():
-        found = getattr(receipt, name)
-        if found != value:
+        expected["event"] = None if event is None else event.digest
+    for name, value in expected.items():
+        signed = getattr(receipt, name)
+        if signed != value:
             raise AuditError(
                 f"receipt: `{name}` is not that of the round: expected {value!r}, "
-                f"got: {found!r}"
+                f"got: {signed!r}"
             )
     if answer_signed and receipt.answer is None:
         raise AuditError("receipt: the site signed no sum")
 
 
 def encode(envelopes: Iterable[bytes]) -> bytes:
-    """Return the receipts of a round as one blob, sorted by key id.
-
-    Raises:
-        AuditError: if one is no envelope, or two are signed with the same key.
-    """
+    """Return the receipts of a round as one blob, sorted by key id."""
     by_key: dict[str, bytes] = {}
     for envelope in envelopes:
         keyid = _signer(SignedEnvelope.parse(envelope))
@@ -227,11 +201,8 @@ def decode(blob: bytes) -> tuple[bytes, ...]:
 
     Guarantees:
         Accepts exactly the blobs that `encode` gives.
-
-    Raises:
-        AuditError: for every other content.
     """
-    texts = strict_json.loads(blob)
+    texts = parse_json(blob)
     if not isinstance(texts, list) or len(texts) > _MOST:
         raise AuditError("receipts: expected a JSON array of base64 envelopes")
     envelopes = tuple(_unbase64(text) for text in texts)
@@ -243,16 +214,11 @@ def decode(blob: bytes) -> tuple[bytes, ...]:
 def seal(blob: bytes, salt: bytes) -> tuple[str, bytes]:
     """Return the commitment for the log, and the content of the sealed file.
 
-    Args:
-        blob: from `encode`.
-        salt: 32 bytes from a secure source, used once.
+    `blob` comes from `encode`; `salt` is 32 bytes from a secure source, used once.
     """
     if len(salt) != SALT:
         raise AuditError(f"receipts: expected {SALT} bytes of salt, got: {len(salt)}")
-    sealed = {
-        "salt": encode_base64(salt),
-        "receipts": encode_base64(blob),
-    }
+    sealed = {"salt": encode_base64(salt), "receipts": encode_base64(blob)}
     return hashlib.sha256(salt + blob).hexdigest(), canonical_bytes(sealed)
 
 
@@ -261,15 +227,12 @@ def unseal(sealed: bytes, commitment: str) -> bytes:
 
     Guarantees:
         It is what the commitment was made of.
-
-    Raises:
-        AuditError: if it is something else.
     """
-    found = strict_json.loads(sealed)
-    if not isinstance(found, dict) or found.keys() != {"salt", "receipts"}:
+    parts = parse_json(sealed)
+    if not isinstance(parts, dict) or parts.keys() != {"salt", "receipts"}:
         raise AuditError("sealed receipts: expected `salt` and `receipts`")
-    blob = _unbase64(found["receipts"])
-    made, content = seal(blob, _unbase64(found["salt"]))
+    blob = _unbase64(parts["receipts"])
+    made, content = seal(blob, _unbase64(parts["salt"]))
     if made != commitment or content != sealed:
         raise AuditError("sealed receipts: not what the entry commits to")
     return blob

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Entries of training: rounds, and whatever kept a round from happening."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -14,10 +13,11 @@ from lexfed.audit.entries.fields import (
     Digest,
     Entry,
     JsonCount,
+    decimal,
     later_field,
 )
 from lexfed.audit.vocabulary import AbortCause
-from lexfed.canonical import canonical_bytes
+from lexfed.canonical import digest
 from lexfed.privacy.releases import VERSION, Release
 from lexfed.terms import CostMeasure, TierName
 
@@ -35,7 +35,6 @@ class ChargedEvent(ClosedModel):
 
     Attributes:
         name: which sum it is.
-        groups: what left together.
         sampling_rate: probability that a unit is in it.
         reads: the most sensitive tier it may depend on.
         samples: how many noise values were drawn for it.
@@ -56,15 +55,15 @@ class ChargedEvent(ClosedModel):
         groups = tuple(
             GroupEvent(
                 name=group["name"],
-                clip=repr(float(group["clip"])),
-                sigma=repr(float(group["sigma"])),
+                clip=decimal(group["clip"]),
+                sigma=decimal(group["sigma"]),
             )
             for group in plain["groups"]
         )
         return cls(
             name=release.name,
             groups=groups,
-            sampling_rate=repr(float(release.sampling_rate)),
+            sampling_rate=decimal(release.sampling_rate),
             reads=plain["reads"],
             samples=release.samples,
             noise=plain.get("noise"),
@@ -73,14 +72,10 @@ class ChargedEvent(ClosedModel):
     @property
     def digest(self) -> str:
         """SHA-256 of its RFC 8785 bytes, which sites sign in their receipts."""
-        return hashlib.sha256(canonical_bytes(self.model_dump(mode="json"))).hexdigest()
+        return digest(self.model_dump(mode="json"))
 
     def release(self) -> Release:
-        """Return the event as accountants know it.
-
-        Raises:
-            ValueError: if a number is out of range.
-        """
+        """Return the event as accountants know it, or raise `ValueError`."""
         plain: dict[str, Any] = {
             "version": VERSION,
             "name": self.name,
@@ -155,15 +150,12 @@ class RoundEntry(Entry):
         epsilon: the record's, of this round alone.
         epsilon_so_far: the record's, of all rounds charged up to this one.
         tiers_so_far: attribute epsilon of each tier, likewise.
-        delta: of every one of these numbers.
         accountant: who computed them. It may be looser than the one of the claim,
             never lower.
         budgets: what the record and the tiers may reach.
         tags: digest of the tags in force.
         update: digest of the noised sum that was released.
         state: digest of the released state after it (model and memory).
-        participation: who took part.
-        aggregation: how sums were hidden.
     """
 
     kind: ClassVar[str] = "round"
@@ -193,7 +185,6 @@ class AbortedRoundEntry(Entry):
     """A round that was charged and is not part of the model.
 
     Attributes:
-        round: its number.
         cause: why; never a reason that depends on data.
         released: whether anything left the coordinator; `unknown` counts as spent.
         event: what it was charged for, so that the total stays complete.
@@ -211,7 +202,6 @@ class RefusalEntry(Entry):
     """A round that was refused before anybody computed.
 
     Attributes:
-        round: its number.
         by: whose budget it was.
         scope: which budget would break: `record`, a tier, or `plan`.
         would_reach: the epsilon it would have brought it to.

@@ -9,37 +9,33 @@ logs that were begun with different keys share a folder.
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from lexfed.audit.entries import KeyRotation, PublicKeyRecord
+from lexfed.audit.entries import Export, KeyRotation, PublicKeyRecord
 from lexfed.audit.entries.envelopes import RecordedEntry, unseal
-from lexfed.audit.log.audit_log import AuditLog, LogKeys
-from lexfed.audit.log.custody import Custody, custody_of
-from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.log.witness_panel import panel_named_by
+from lexfed.audit.log.audit_log import AuditLog, LogKeys, panel_named_by
+from lexfed.audit.log.evidence import Custody, Evidence, custody_of, read_evidence
+from lexfed.audit.log.logged_files import speaks_of_this_log
 from lexfed.audit.tree.checkpoint import open_checkpoint, sign
 from lexfed.audit.vocabulary import KeyRole
-from lexfed.errors import AuditError, RunFolderError, system_reason
+from lexfed.errors import AuditError, LexfedError, RunFolderError, system_reason
 from lexfed.plain_files import plain
-from lexfed.signing import strict_json
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer, create_key, fingerprint, load_key
 from lexfed.signing.notes import parse_note
+from lexfed.signing.strict_text import encode_base64, parse_json
 
 _JOURNAL = "events.jsonl"
 _MAX_LINE = 65_536
 
 
 def keys_folder(run: Path) -> Path:
-    """Return the folder of a run's keys, as its journal names it.
-
-    Raises:
-        RunFolderError: if the folder has no journal: it is a copy for readers.
-    """
+    """Return the folder of a run's keys, as its journal names it."""
     try:
         with open(run / _JOURNAL, "rb", opener=plain) as file:
-            first = strict_json.loads(file.readline(_MAX_LINE))
+            first = parse_json(file.readline(_MAX_LINE))
         return Path(os.path.normpath(run / str(first["keys"])))
     except (OSError, AuditError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(
@@ -76,10 +72,6 @@ def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> A
         A log that does not verify, or is older than its pin, is not opened.
         Whoever appends has the witnesses asked that entry 0 names.
         Only the keys in force open it.
-
-    Raises:
-        AuditError: if the log is not sound.
-        RunFolderError: if it is in use, or a key is missing.
     """
     folder = keys_folder(run) if keys is None else keys
     evidence = read_evidence(run)
@@ -89,11 +81,7 @@ def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> A
 
 
 def keys_in_force(custody: Custody, origin: str, folder: Path) -> LogKeys:
-    """Find the keys that sign the next entry and the next checkpoint.
-
-    Raises:
-        RunFolderError: if a key is not in the folder.
-    """
+    """Find the keys that sign the next entry and the next checkpoint."""
     coordinator = custody.coordinators[-1][1]
     return LogKeys(
         _find(folder, "coordinator", coordinator, "coordinator"),
@@ -203,3 +191,61 @@ def _find(folder: Path, role: KeyRole, public: bytes, name: str) -> Signer:
         f"`{folder}` does not hold the {role}'s key {fingerprint(public)[:16]}",
         "name the folder with the keys of this run (`--keys DIR`, or `audit.keys`)",
     )
+
+
+@dataclass(frozen=True)
+class LoggedExport:
+    """The entry that says what was handed out.
+
+    Attributes:
+        index: of the entry.
+        unwitnessed: why a witness did not cosign it, by the name of the witness.
+    """
+
+    index: int
+    unwitnessed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UnloggedExport:
+    """An export that is not in the log, with the reason: no keys, or another writer."""
+
+    reason: str
+
+
+def log_export(
+    evidence: Evidence,
+    what: Literal["report", "evidence", "profile"],
+    content: bytes,
+    keys: Path | None,
+) -> LoggedExport | UnloggedExport:
+    """Append the digest of something that was made from the log as it was read.
+
+    `keys` is the folder of the keys; None for where the run left them.
+    """
+    digest = sha256(content).hexdigest()
+    view = evidence.view
+    entry = Export(
+        what=what, digest=digest, size=view.size, root=view.tree.root().hex()
+    )
+    try:
+        log = open_for_appending(evidence.folder, keys)
+        try:
+            record = log.append(entry, f"export/{what}/{digest[:32]}")
+        finally:
+            log.close()
+    except LexfedError as error:
+        return UnloggedExport(error.message)
+    return LoggedExport(record.index, log.witnessing.failed)
+
+
+def is_logged(evidence: Evidence, what: str, content: bytes) -> bool:
+    """Return True if the log already has an export of these very bytes."""
+    digest = sha256(content).hexdigest()
+    exports = (found.entry for found in evidence.of(Export))
+    return any((one.what, one.digest) == (what, digest) for one in exports)
+
+
+def exports_are_sound(evidence: Evidence) -> bool:
+    """Return True if every export speaks of an earlier state of this very log."""
+    return all(speaks_of_this_log(evidence, each) for each in evidence.of(Export))

@@ -7,15 +7,21 @@
 An append may be interrupted after it became durable and before it was acknowledged.
 Whoever asks again with the same key and the same content gets the entry that is there;
 the same key with other content is refused, so no event is in the log twice.
+
+A log asks its witnesses after every commit, whoever appends: a run, a report, or a
+person years later. An entry is durable before anybody is asked, and no witness can hold
+a run up for long: one that fails is not asked again until somebody wants it to be. What
+was not cosigned is reported; it is never a reason to lose a round, and the next commit
+or `lexfed log cosign` catches up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from lexfed.audit.entries import Entry
+from lexfed.audit.entries import Entry, Genesis
 from lexfed.audit.entries.envelopes import (
     EntryPlace,
     RecordedEntry,
@@ -23,18 +29,36 @@ from lexfed.audit.entries.envelopes import (
     seal,
     unseal,
 )
-from lexfed.audit.log.custody import custody_of
-from lexfed.audit.log.witness_panel import WitnessPanel
+from lexfed.audit.entries.opening import BlobSource
+from lexfed.audit.log.evidence import custody_of
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.pins import check_pin, read_pin, write_pin
 from lexfed.audit.tree.checkpoint import SignedCheckpoint
 from lexfed.audit.tree.tiles import MAX_ENTRY
+from lexfed.audit.tree.trust_policy import parse_policy
+from lexfed.audit.witness.client import (
+    CheckedCosignature,
+    WitnessTarget,
+    gather_cosignatures,
+    last_seen_checkpoint,
+    targets_of,
+)
+from lexfed.audit.witness.time_stamps import (
+    MissingTimeStamp,
+    TimeStamp,
+    load_roots,
+    stamp,
+)
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import VerifierKey
+from lexfed.toml_text import parse_toml
 
 _Kind = TypeVar("_Kind", bound=Entry)
+
+TIMEOUT_S = 5.0
+"""For one request of at most three to a witness, during a run."""
 
 UtcClock = Callable[[], str]
 KeyedEntry = tuple[Entry, str]
@@ -52,6 +76,88 @@ class LogKeys:
 
     coordinator: Signer
     log: Signer
+
+
+@dataclass
+class WitnessPanel:
+    """The witnesses and the time-stamp authority that are asked about checkpoints."""
+
+    policy: bytes | None = None
+    """Bytes of the policy file; None without witnesses."""
+    targets: tuple[WitnessTarget, ...] = ()
+    authority: tuple[str, Path] | None = None
+    """Where checkpoints are time-stamped, and the certificates its tokens must lead to;
+    None without time stamps."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Why a witness or the authority did not sign, by its name."""
+    _sizes: dict[str, int] = field(default_factory=dict)
+
+    def ask(self, log: "AuditLog", again: bool = False) -> None:
+        """Have the checkpoint cosigned; ask those who failed before only if `again`."""
+        targets = [t for t in self.targets if again or t.name not in self.failed]
+        if not targets:
+            return
+        outcomes = gather_cosignatures(
+            targets,
+            log.store.checkpoint,
+            log.store.tree,
+            known_sizes=self._sizes,
+            timeout_s=TIMEOUT_S,
+        )
+        signatures = []
+        for name, outcome in outcomes.items():
+            if isinstance(outcome, CheckedCosignature):
+                signatures.append(outcome.signature)
+                self._sizes[name] = log.size
+                self.failed.pop(name, None)
+            else:
+                self.failed[name] = outcome.reason
+        if signatures:
+            log.store.add_signatures(signatures)
+            log.pin()
+
+    def seen(self, origin: str, *log_keys: VerifierKey) -> int:
+        """Return the largest size of a log that a witness can prove it has seen."""
+        for target in self.targets:
+            last = last_seen_checkpoint(target, origin, *log_keys, timeout_s=TIMEOUT_S)
+            if isinstance(last, SignedCheckpoint):
+                self._sizes[target.name] = last.checkpoint.size
+        return max(self._sizes.values(), default=0)
+
+    def stamp(self, log: "AuditLog") -> None:
+        """Have the checkpoint time-stamped."""
+        if self.authority is None:
+            return
+        url, roots = self.authority
+        try:
+            outcome = stamp(log.folder, log.size, url, load_roots(roots))
+        except LexfedError as error:  # a file was changed since the run began
+            outcome = MissingTimeStamp(error.message)
+        if isinstance(outcome, TimeStamp):
+            self.failed.pop("time stamp", None)
+        else:
+            self.failed["time stamp"] = outcome.reason
+
+
+def panel_named_by(genesis: Genesis, content: BlobSource) -> WitnessPanel:
+    """Return the witnesses that entry 0 names, for whoever appends after the run.
+
+    Their keys are in the witness policy, their addresses there or in the configuration;
+    both are blobs of the log. Time stamps need files beside it: `lexfed log cosign`.
+    """
+    if genesis.witnesses is None:
+        return WitnessPanel()
+    try:
+        blob = content.get(genesis.witnesses)
+        policy = parse_policy(blob)
+        tables = parse_toml(content.get(genesis.config).decode("utf-8-sig"))
+        urls = {**policy.urls, **tables.get("audit", {}).get("witnesses", {})}
+    except (
+        LexfedError, ValueError, TypeError, AttributeError, RecursionError,
+    ) as error:  # fmt: skip
+        # Erased, or of another form.
+        return WitnessPanel(failed={"the witness policy": str(error)})
+    return WitnessPanel(blob, targets_of(policy, urls))
 
 
 class AuditLog:
@@ -122,17 +228,12 @@ class AuditLog:
         Args:
             folder: where it is.
             keys: of the coordinator and the log, as they are in force.
-            floor: size that somebody else has seen; a smaller log is an old copy.
+            floor: size that others have seen; a smaller log is an old copy.
             former: keys with which checkpoints were signed before.
-            pins: folder beside which every checkpoint is pinned.
+            pins: folder in which every checkpoint is pinned.
             clock: gives the time.
             successor: signs checkpoints from now on in place of the log's key; the
                 first entry that is appended must say so.
-
-        Raises:
-            AuditError: if the log does not verify, or is smaller than `floor`, or
-                not the one that was pinned.
-            RunFolderError: if it is in use, or the keys are not the ones in force.
         """
         signer = successor or keys.log
         known = (keys.log.verifier, *former)
@@ -157,11 +258,11 @@ class AuditLog:
         if not self._records:
             return
         custody = custody_of(self._records)
-        force = {
+        in_force = {
             "coordinator": (custody.coordinators[-1][1], self.keys.coordinator),
             "log": (custody.log_key.public, self.keys.log),
         }
-        for role, (public, signer) in force.items():
+        for role, (public, signer) in in_force.items():
             if public != signer.public:
                 raise RunFolderError(
                     f"`{self.folder}`: the {role}'s key is not the one in force",
@@ -192,9 +293,7 @@ class AuditLog:
     ) -> tuple[RecordedEntry, ...]:
         """Append entries in one durable commit, and return them as recorded.
 
-        Args:
-            entries: what to append, each with its idempotency key.
-            cosigners: keys that sign beside the coordinator's, for a rotation.
+        For a rotation, `cosigners` sign beside the coordinator.
 
         Raises:
             AuditError: if a key is in the log with other content, or an entry is
@@ -228,7 +327,11 @@ class AuditLog:
             self.store.append(sealed)
             self._records += fresh.values()
             self._by_key |= fresh
-            self._pin_or_close()
+            try:
+                self.pin()
+            except LexfedError:
+                self.close()
+                raise
             if not cosigners:  # else the checkpoint still lacks a signature
                 self.witnessing.ask(self)
         return tuple(self._by_key[key] for _, key in entries)
@@ -243,23 +346,16 @@ class AuditLog:
             store, known = self.store, (self.keys.log.verifier, *self._former)
             write_pin(self._pins, store.checkpoint, store.tree, *known)
 
-    def _pin_or_close(self) -> None:
-        try:
-            self.pin()
-        except LexfedError:
-            self.close()
-            raise
-
     def _known(
         self, entry: Entry, key: str, fresh: Mapping[str, RecordedEntry]
     ) -> bool:
-        there = fresh.get(key) or self._by_key.get(key)
-        if there is None:
+        known = fresh.get(key) or self._by_key.get(key)
+        if known is None:
             return False
-        if type(there.entry) is type(entry) and body_of(there.entry) == body_of(entry):
+        if type(known.entry) is type(entry) and body_of(known.entry) == body_of(entry):
             return True
         raise AuditError(
-            f"entry {there.index} has the key `{key}` already, with other content",
+            f"entry {known.index} has the key `{key}` already, with other content",
             "an event is logged once; a mistake is corrected by a new entry",
         )
 

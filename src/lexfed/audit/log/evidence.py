@@ -10,37 +10,133 @@ Reading starts from keys. Whoever has a trust file or remembers the log's key br
 it; otherwise entry 0 names the key, which shows only that the log agrees with itself,
 and `Evidence.trusted` is False. New keys are learned from rotation entries: the file
 is first searched for them without believing anything, then every byte is verified with
-what was found, then the chain from the first key to the last is checked.
+these keys, then the chain from the first key to the last is checked.
+
+Entry 0 names two keys with two jobs: the coordinator's signs entries, the log's signs
+checkpoints. A `key-rotation` entry hands one of the jobs to a new key and is signed by
+the coordinator in force, by the old key and by the new one: the old key agrees, the
+new one exists. A coordinator's key signs from the entry after it on. A log's key signs
+every checkpoint that covers the entry; older checkpoints keep the old signature. A key
+that comes without such an entry is nobody's.
 """
 
 import binascii
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from lexfed.audit.entries import Entry, Genesis, KeyRotation, Party
+from lexfed.audit.entries import Entry, Genesis, KeyRotation, Party, PublicKeyRecord
 from lexfed.audit.entries.envelopes import RecordedEntry, unseal
-from lexfed.audit.entries.roster import parties_of
-from lexfed.audit.log.custody import Custody, custody_of
+from lexfed.audit.entries.opening import parties_of
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.held_folder import Folder
-from lexfed.audit.storage.layout import BLOBS, CHECKPOINT, STAGE
 from lexfed.audit.storage.reader import LogView, read_log
-from lexfed.audit.storage.staged_append import MAX_STAGE
+from lexfed.audit.storage.write_protocol import (
+    BLOBS,
+    CHECKPOINT,
+    MAX_NOTE,
+    MAX_STAGE,
+    STAGE,
+    end_of_stage_head,
+)
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.keys import fingerprint
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note, verify
+from lexfed.signing.strict_text import decode_base64
 
-_MAX_NOTE = 1 << 20
 _MAX_BUNDLE = TILE_WIDTH * (MAX_ENTRY + 2)
 _MAX_KEYS = 100
 _KEY_KINDS = (b"/genesis/v", b"/key-rotation/v")
 
 _Kind = TypeVar("_Kind", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Custody:
+    """The keys of a log over its life.
+
+    Attributes:
+        coordinators: raw public keys that sign entries, each with the index of the
+            first entry it signs; oldest first.
+        log_keys: keys that sign checkpoints, oldest first.
+        extra: who signs an entry beside the coordinator: raw keys by entry.
+    """
+
+    coordinators: tuple[tuple[int, bytes], ...]
+    log_keys: tuple[VerifierKey, ...]
+    extra: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
+
+    @property
+    def log_key(self) -> VerifierKey:
+        """The key that signs checkpoints now."""
+        return self.log_keys[-1]
+
+    def signers(self, index: int) -> dict[str, bytes]:
+        """Return the only keys that must have signed an entry: raw keys by key id."""
+        [*_, current] = [key for first, key in self.coordinators if first <= index]
+        keys = (current, *self.extra.get(index, ()))
+        return {fingerprint(key): key for key in keys}
+
+
+def custody_of(records: Sequence[RecordedEntry]) -> Custody:
+    """Follow the keys of a log through its entries.
+
+    Guarantees:
+        A rotation takes over only from the key in force.
+        A key's id is that of its bytes; the key of a log has the log's name.
+        No signature is checked here: `signers` says which ones an entry needs.
+    """
+    if not records or not isinstance(records[0].entry, Genesis):
+        raise AuditError("entry 0 is not a genesis: nothing says whose keys sign")
+    genesis, origin = records[0].entry, records[0].origin
+    coordinators = [(0, raw_key(genesis.coordinator, "entry 0, `coordinator`"))]
+    log_keys = [_log_key(genesis.log, origin, "entry 0, `log`")]
+    extra: dict[int, tuple[bytes, ...]] = {}
+    for index, record in enumerate(records):
+        entry = record.entry
+        if not isinstance(entry, KeyRotation):
+            continue
+        where = f"entry {index}"
+        new = raw_key(entry.new, f"{where}, `new`")
+        signs_entries = entry.role == "coordinator"
+        old = coordinators[-1][1] if signs_entries else log_keys[-1].public
+        if entry.old != fingerprint(old):
+            raise AuditError(f"{where}: `old` is not the {entry.role} key in force")
+        if signs_entries:
+            if entry.vkey is not None:
+                raise AuditError(f"{where}: `vkey` is for the key of a log")
+            coordinators.append((index + 1, new))
+            extra[index] = (new,)
+        else:
+            key = _log_key(entry.vkey or "", origin, f"{where}, `vkey`")
+            if key.public != new:
+                raise AuditError(f"{where}: `vkey` and `new` are different keys")
+            log_keys.append(key)
+            extra[index] = (old, new)
+    return Custody(tuple(coordinators), tuple(log_keys), extra)
+
+
+def raw_key(key: PublicKeyRecord, where: str) -> bytes:
+    """Return the 32 bytes of a key as entries list it."""
+    raw = decode_base64(key.public, where)
+    if len(raw) != 32 or fingerprint(raw) != key.keyid:
+        raise AuditError(f"{where}: not an Ed25519 key, or not the one its id names")
+    return raw
+
+
+def _log_key(vkey: str, origin: str, where: str) -> VerifierKey:
+    try:
+        key = VerifierKey.parse(vkey)
+    except AuditError as error:
+        raise AuditError(f"{where}: {error.message}", error.hint) from error
+    if key.name != origin or key.algorithm != ED25519:
+        raise AuditError(f"{where}: not an Ed25519 key named `{origin}`")
+    return key
 
 
 @dataclass(frozen=True)
@@ -90,11 +186,7 @@ class Evidence:
 
     @cached_property
     def parties(self) -> tuple[Party, ...]:
-        """The parties of the run.
-
-        Raises:
-            AuditError: if the roster that entry 0 cites is missing or not sound.
-        """
+        """The parties of the run."""
         return parties_of(self.genesis, self.blobs)
 
     def of(self, kind: type[_Kind]) -> tuple[IndexedEntry[_Kind], ...]:
@@ -107,12 +199,8 @@ class Evidence:
 
     def last(self, kind: type[_Kind], before: int | None = None) -> _Kind | None:
         """Return the last entry of a kind, of those before an index; None if none."""
-        found = [
-            each.entry
-            for each in self.of(kind)
-            if before is None or each.index < before
-        ]
-        return found[-1] if found else None
+        entries = [e.entry for e in self.of(kind) if before is None or e.index < before]
+        return entries[-1] if entries else None
 
 
 def read_evidence(
@@ -129,10 +217,6 @@ def read_evidence(
         The checkpoint is signed with the key in force at its size.
         The chain of rotations contains a trusted key, if any were given.
         Nothing is written, and nothing beside the log is read.
-
-    Raises:
-        AuditError: naming the first entry or file that is not sound.
-        RunFolderError: if there is no log, or a file may not be read.
     """
     log = folder / "log"
     if not os.path.isdir(log):  # unlike Path.is_dir, it never raises
@@ -207,7 +291,7 @@ def _entries(log: Path) -> Iterator[bytes]:
         # A writer that is interrupted while it rotates the log's key leaves a stage
         # that is signed with the new one.
         yield from _staged(folder.read(STAGE, MAX_STAGE) or b"")
-        note = folder.read(CHECKPOINT, _MAX_NOTE)
+        note = folder.read(CHECKPOINT, MAX_NOTE)
         if note is None:
             raise AuditError(f"`{log / CHECKPOINT}` is missing")
         try:
@@ -226,7 +310,7 @@ def _entries(log: Path) -> Iterator[bytes]:
 
 
 def _staged(data: bytes) -> Iterator[bytes]:
-    at = data.find(b"\n", data.find(b"\n\n") + 2) + 1
+    at = end_of_stage_head(data)
     while at < len(data):
         start = at + 2
         at = start + int.from_bytes(data[at:start], "big")

@@ -21,7 +21,7 @@ from lexfed.audit.entries import (
     FeatureTags,
     RoundEntry,
 )
-from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.log.evidence import Evidence, IndexedEntry
 from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import (
     MOST_OF_A_MODEL,
@@ -102,10 +102,6 @@ def read_logged(evidence: Evidence, name: str) -> bytes | None:
     Guarantees:
         The entry that names it is under the checkpoint that the log's key signed, and
         signed by the coordinator in force.
-
-    Raises:
-        AuditError: if it is another file, or no plain one, or its entry is not signed.
-        RunFolderError: if it may not be read.
     """
     found = [each for each in logged_files(evidence) if each.name == name]
     if not found:
@@ -127,11 +123,7 @@ def read_logged(evidence: Evidence, name: str) -> bytes | None:
 
 
 def require_signed(evidence: Evidence, index: int) -> None:
-    """Check that an entry is signed by whom it must be, and by nobody else.
-
-    Raises:
-        AuditError: if it is not.
-    """
+    """Check that an entry is signed by whom it must be, and by nobody else."""
     record = evidence.records[index]
     needed = evidence.custody.signers(index)
     signed = {key_id for key_id, _ in record.envelope.signatures}
@@ -141,12 +133,7 @@ def require_signed(evidence: Evidence, index: int) -> None:
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the SHA-256 of a file; None if there is none.
-
-    Raises:
-        AuditError: if it is a link or no plain file, or too large to be one of a run.
-        RunFolderError: if it may not be read.
-    """
+    """Return the SHA-256 of a file; None if there is none."""
     try:
         with open(path, "rb", opener=plain) as file:
             require_length(file.fileno(), MOST_OF_A_MODEL, path)
@@ -165,3 +152,9 @@ def unreadable(path: Path, error: OSError) -> AuditError | RunFolderError:
     return RunFolderError(
         f"cannot read `{path}`: {reason}", "fix the permissions, then try again"
     )
+
+
+def speaks_of_this_log(evidence: Evidence, export: IndexedEntry[Export]) -> bool:
+    """Return True if an export names a state that this very log had before it."""
+    entry, tree = export.entry, evidence.view.tree
+    return entry.size <= export.index and tree.root(entry.size).hex() == entry.root

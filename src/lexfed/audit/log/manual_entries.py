@@ -36,7 +36,7 @@ from lexfed.audit.entries.fields import (
     Digest,
     TimeText,
 )
-from lexfed.audit.entries.roster import parties_of
+from lexfed.audit.entries.opening import parties_of
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.canonical import digest
@@ -63,10 +63,6 @@ def append_by_hand(
         log: open for writing.
         kind: one of `KINDS`.
         stated: values by the names of the entry's fields.
-
-    Raises:
-        AuditError: if the kind or a field is unknown, or a value does not fit.
-        RunFolderError: if a file cannot be read.
     """
     texts: list[bytes] = []
     entry = _stated_entry(kind, stated, texts)

@@ -37,21 +37,7 @@ from lexfed.audit.rules.evaluation import (
 from lexfed.audit.rules.facts import LogFacts, VerifierFindings, facts_of
 
 __all__ = [
-    "AT_CEILING",
-    "CANNOT",
-    "SCORE_MEANS",
-    "Judgement",
-    "LogFacts",
-    "Rule",
-    "RuleCatalogue",
-    "Score",
-    "VerifierFindings",
-    "catalogue",
-    "catalogue_bytes",
-    "catalogue_digest",
-    "certify",
-    "evaluate",
-    "facts_of",
-    "parse_catalogue",
-    "score",
-]
+    "AT_CEILING", "CANNOT", "SCORE_MEANS", "Judgement", "LogFacts", "Rule",
+    "RuleCatalogue", "Score", "VerifierFindings", "catalogue", "catalogue_bytes",
+    "catalogue_digest", "certify", "evaluate", "facts_of", "parse_catalogue", "score",
+]  # fmt: skip

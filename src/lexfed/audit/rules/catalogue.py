@@ -12,9 +12,13 @@ for, and a ceiling, the most that software may ever say of it.
 
 The digest of the file's bytes is in entry 0 of every log and in every certificate, so
 nobody can exchange the rules behind a certificate.
+
+The check of a rule answers with the most that it found; `evaluate` lowers it to what
+the rule may claim. So `met` is the answer of every check that found all it looks for,
+whatever its rule.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -24,6 +28,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lexfed.audit.entries.fields import CodeWord
+from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.errors import AuditError
 from lexfed.toml_text import parse_toml
 
@@ -49,7 +54,6 @@ class Rule(BaseModel):
             than the ceiling says.
         applies: conditions; each may say that the rule does not apply.
         check: name of the function that looks.
-        parameters: of that function.
         supply: what would supply evidence that is missing.
     """
 
@@ -84,11 +88,7 @@ class RuleCatalogue:
     digest: str
 
     def rule(self, name: str) -> Rule:
-        """Return the rule of that name.
-
-        Raises:
-            AuditError: if there is none.
-        """
+        """Return the rule of that name."""
         for rule in self.rules:
             if rule.id == name:
                 return rule
@@ -96,11 +96,7 @@ class RuleCatalogue:
 
 
 def parse_catalogue(data: bytes) -> RuleCatalogue:
-    """Read a catalogue.
-
-    Raises:
-        AuditError: if it is not one, or names a rule twice.
-    """
+    """Read a catalogue."""
     try:
         rules = _File.model_validate(parse_toml(data.decode())).rule
     except ValidationError as error:
@@ -130,3 +126,41 @@ def catalogue() -> RuleCatalogue:
 def catalogue_digest() -> str:
     """Return the digest that logs and certificates of this version carry."""
     return catalogue().digest
+
+
+@dataclass(frozen=True)
+class CheckAnswer:
+    """An outcome, the indices of the entries that prove it, and a reason in words."""
+
+    outcome: RuleOutcome
+    evidence: tuple[int, ...]
+    why: str
+
+
+def _indices(evidence: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(evidence)))
+
+
+def met(why: str, *evidence: int) -> CheckAnswer:
+    """Everything that was looked for is there."""
+    return CheckAnswer("EVIDENCED", _indices(evidence), why)
+
+
+def written(why: str, *evidence: int) -> CheckAnswer:
+    """A document says so, and nothing else does."""
+    return CheckAnswer("DOCUMENT_PRESENT", _indices(evidence), why)
+
+
+def missing(why: str, *evidence: int) -> CheckAnswer:
+    """Something that was looked for is not there, or contradicts it."""
+    return CheckAnswer("NOT_EVIDENCED", _indices(evidence), why)
+
+
+def left_out(why: str, *evidence: int) -> CheckAnswer:
+    """Somebody stated a fact by which the rule does not apply."""
+    return CheckAnswer("NOT_APPLICABLE", _indices(evidence), why)
+
+
+def for_people(why: str, *evidence: int) -> CheckAnswer:
+    """Only people can judge it."""
+    return CheckAnswer("NOT_MACHINE_CHECKABLE", _indices(evidence), why)

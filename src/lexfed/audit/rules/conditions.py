@@ -8,12 +8,12 @@ leave a rule out: then its check runs, and says what is missing.
 from collections.abc import Callable, Mapping
 
 from lexfed.audit.entries import Incident, Withdrawal
-from lexfed.audit.rules.answers import CheckAnswer, left_out
-from lexfed.audit.rules.checks.duties.parties import outside
-from lexfed.audit.rules.checks.duties.special_categories import cites_offences
-from lexfed.audit.rules.documents import find
+from lexfed.audit.rules.catalogue import CheckAnswer, left_out
+from lexfed.audit.rules.checks.column_tags import cites_offences
+from lexfed.audit.rules.checks.people import outside
 from lexfed.audit.rules.fact_queries import (
-    articles_known,
+    all_articles_known,
+    find_document,
     risky_changes,
     unlogged_change,
 )
@@ -57,7 +57,7 @@ def assessment_needed(facts: LogFacts) -> CheckAnswer | None:
         return None
     evidence = [at.index, features.index]
     if features.entry.columns.get("special", 0) > 0:
-        reasons = find(facts, "dpia-not-needed", before=True)
+        reasons = find_document(facts, "dpia-not-needed", before=True)
         if reasons is None:
             return None
         evidence.append(reasons.index)
@@ -83,7 +83,7 @@ def offences(facts: LogFacts) -> CheckAnswer | None:
         if at.entry.offence_data:
             return None
         return left_out("stated: no data on convictions or offences", at.index)
-    if features is None or facts.tagged is None or not articles_known(facts.tagged):
+    if features is None or facts.tagged is None or not all_articles_known(facts.tagged):
         return None
     return left_out("no column's tag names Art. 10", features.index)
 

@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 
 from lexfed.audit.entries import Certificate, PolicyEntry
 from lexfed.audit.entries.lifecycle import RuleOutcome, RuleResult
-from lexfed.audit.entries.roster import BlobSource
-from lexfed.audit.rules.answers import CheckAnswer, missing
-from lexfed.audit.rules.catalogue import Rule, RuleCatalogue, RuleCeiling, catalogue
+from lexfed.audit.entries.opening import BlobSource
+from lexfed.audit.rules.catalogue import (
+    CheckAnswer,
+    Rule,
+    RuleCatalogue,
+    RuleCeiling,
+    catalogue,
+    missing,
+)
 from lexfed.audit.rules.checks import CHECKS
 from lexfed.audit.rules.conditions import CONDITIONS
 from lexfed.audit.rules.facts import LogFacts, LoggedEntry, VerifierFindings, facts_of
@@ -73,8 +79,7 @@ class Judgement:
     """The outcome of one rule, with its evidence and its reason.
 
     Attributes:
-        rule: the rule.
-        outcome: never above its ceiling.
+        outcome: never above the ceiling of the rule.
         evidence: indices of the entries that prove it; many are cited by the first
             and the last of them.
         why: in words: what was found, or what is missing.
@@ -200,17 +205,11 @@ def certify(
     Certificates do not look at witnesses: cosignatures lie beside the log and change
     after an entry is written, so one about them could not be evaluated again.
 
-    Args:
-        records: all entries from entry 0, in order.
-        content: source of the blobs that they cite.
-        checks: a verifier's findings; None for those of the log's writer, who
-            verified it on opening.
+    Without `checks` of a verifier those of the log's writer count, who verified it on
+    opening.
 
     Guarantees:
         The same records, content and checks give the same certificate.
-
-    Raises:
-        AuditError: if there is no entry.
     """
     if not records:
         raise AuditError("a log without entries cannot be certified")

@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions that several rules ask of the same facts."""
+"""Questions that several rules ask of the same facts: protection, changes, documents.
 
-from collections.abc import Iterable
+Of documents only digests and dates are known. Nobody opens one, so nobody judges one;
+one counts if it was signed into the log in time, issued before, and had not expired.
+Dates and times of entries may be of no calendar.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 from lexfed.audit.entries import (
     AbortedRoundEntry,
     ChangeEntry,
+    Document,
     FeatureTags,
     Governance,
+    Party,
     PolicyEntry,
     RoundEntry,
 )
 from lexfed.audit.rules.facts import DatedEntry, LogFacts
 from lexfed.audit.vocabulary import category_code
-from lexfed.law.decisions import articles_known as known_of
+from lexfed.law.decisions import articles_known
 from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -52,11 +60,12 @@ def gap_free(facts: LogFacts) -> bool:
     number = 0
     lost: set[int] = set()
     for at in facts.rounds:
-        again = isinstance(at.entry, AbortedRoundEntry) and at.entry.round == number
-        if at.entry.round != number + 1 and not (again and number not in lost):
+        aborted = isinstance(at.entry, AbortedRoundEntry)
+        repeats = aborted and at.entry.round == number and number not in lost
+        if at.entry.round != number + 1 and not repeats:
             return False
         number = at.entry.round
-        if isinstance(at.entry, AbortedRoundEntry):
+        if aborted:
             lost.add(number)
     return number > 0
 
@@ -66,23 +75,23 @@ def unlogged_change(facts: LogFacts) -> str | None:
     return (
         _replaced(facts, facts.of(PolicyEntry), "policy")
         or _replaced(facts, facts.of(FeatureTags), "feature tags")
-        or _tags_of_rounds(facts)
-        or _purpose(facts)
+        or _other_tags(facts)
+        or _other_purpose(facts)
     )
 
 
 def _replaced(
     facts: LogFacts,
-    found: tuple[DatedEntry[PolicyEntry], ...] | tuple[DatedEntry[FeatureTags], ...],
+    logged: tuple[DatedEntry[PolicyEntry], ...] | tuple[DatedEntry[FeatureTags], ...],
     what: str,
 ) -> str | None:
-    for before, after in pairwise(found):
+    for before, after in pairwise(logged):
         if not _change_between(facts, before.index, after.index):
             return f"entry {after.index} replaces the {what} without a change entry"
     return None
 
 
-def _tags_of_rounds(facts: LogFacts) -> str | None:
+def _other_tags(facts: LogFacts) -> str | None:
     for at in facts.of(RoundEntry):
         tags = facts.last(FeatureTags, at.index)
         if tags is None or tags.entry.tags != at.entry.tags:
@@ -90,9 +99,9 @@ def _tags_of_rounds(facts: LogFacts) -> str | None:
     return None
 
 
-def _purpose(facts: LogFacts) -> str | None:
-    found = [at for at in facts.of(Governance) if at.entry.purpose is not None]
-    for before, after in pairwise(found):
+def _other_purpose(facts: LogFacts) -> str | None:
+    stated = [at for at in facts.of(Governance) if at.entry.purpose is not None]
+    for before, after in pairwise(stated):
         same = before.entry.purpose == after.entry.purpose
         if not same and not _change_between(facts, before.index, after.index):
             return f"entry {after.index} states another purpose without a change entry"
@@ -108,13 +117,13 @@ def risky_changes(facts: LogFacts) -> tuple[DatedEntry[ChangeEntry], ...]:
     return tuple(at for at in facts.changes if at.entry.what not in _LOWERS_RISK)
 
 
-def articles_known(tagged: TaggedSchema) -> bool:
+def all_articles_known(tagged: TaggedSchema) -> bool:
     """Return True if articles were assigned to every column.
 
     A person who states a tier and no category leaves open which articles apply, so
     that none cited is no finding.
     """
-    return all(known_of(tag, tagged.asked) for tag in tagged.tags.values())
+    return all(articles_known(tag, tagged.asked) for tag in tagged.tags.values())
 
 
 def cites(tag: Tag, reference: str) -> bool:
@@ -138,3 +147,122 @@ def tags_in(tagged: TaggedSchema, *tiers: Tier) -> tuple[Tag, ...]:
     """Return the tags of the columns of some tiers."""
     names = [name for tier in tiers for name in tagged.columns_in(tier)]
     return tuple(tagged.tags[name] for name in names if name in tagged.tags)
+
+
+def _counting(
+    facts: LogFacts, what: str, before: bool, ends: bool
+) -> list[DatedEntry[Document]]:
+    """Return the documents of a name that were there in time and held to the end.
+
+    With `before` they were logged and issued before the first round, with `ends` they
+    have an end date.
+    """
+    counting = []
+    for at in facts.of(Document):
+        document = at.entry
+        early = facts.first_round is None or at.index < facts.first_round
+        if (
+            document.what == what
+            and document.issued <= at.day
+            and (not before or (early and document.issued <= facts.begun))
+            and (document.expires is None or document.expires >= facts.ended)
+            and not (ends and document.expires is None)
+        ):
+            counting.append(at)
+    return counting
+
+
+def find_document(
+    facts: LogFacts,
+    what: str,
+    *,
+    before: bool = False,
+    ends: bool = False,
+    about: int | None = None,
+) -> DatedEntry[Document] | None:
+    """Return the last document of a name that counts for the whole run.
+
+    It may have to be about the entry of an index; see `_counting` for the rest.
+    """
+    found = [
+        at
+        for at in _counting(facts, what, before, ends)
+        if at.entry.site is None and (about is None or at.entry.about == about)
+    ]
+    return found[-1] if found else None
+
+
+def documents_for(
+    facts: LogFacts,
+    what: str,
+    parties: Sequence[Party],
+    *,
+    before: bool = False,
+    ends: bool = False,
+) -> tuple[int, ...]:
+    """Return the documents that cover some parties: one for all, or one for each.
+
+    Empty if a party is left out. A simulated site has no key that a document could
+    name, so only a document for all covers it.
+    """
+    common = find_document(facts, what, before=before, ends=ends)
+    if common is not None:
+        return (common.index,)
+    by_site = {at.entry.site: at.index for at in _counting(facts, what, before, ends)}
+    keys = [None if party.key is None else party.key.keyid for party in parties]
+    indices = [by_site[key] for key in keys if key is not None and key in by_site]
+    return tuple(indices) if len(indices) == len(keys) else ()
+
+
+def document_about(facts: LogFacts, what: str, index: int, prompt: bool) -> int | None:
+    """Return the index of a document about an earlier entry; None if there is none.
+
+    With `prompt` it must come before the next round after that entry.
+    """
+    limit = facts.next_round(index)
+    found = (
+        at.index
+        for at in facts.of(Document)
+        if at.entry.what == what
+        and at.entry.about == index < at.index
+        and at.entry.issued <= at.day
+        and (not prompt or limit is None or at.index < limit)
+    )
+    return next(found, None)
+
+
+def years_after(day: str, years: int, months: int = 0) -> tuple[int, int, int]:
+    """Return year, month and day so much later; compare with `date_parts`.
+
+    >>> years_after("2026-11-15", 6), years_after("2026-11-15", 0, 6)
+    ((2032, 11, 15), (2027, 5, 15))
+    """
+    year, month, rest = date_parts(day)
+    total = (month - 1) + months
+    return year + years + total // 12, total % 12 + 1, rest
+
+
+def date_parts(day: str) -> tuple[int, int, int]:
+    """Return year, month and day as numbers."""
+    year, month, rest = day.split("-")
+    return int(year), int(month), int(rest)
+
+
+def days_between(start: str, end: str) -> int | None:
+    """Return the number of days from `start` to `end`; None if one is no day."""
+    try:
+        return (date.fromisoformat(end) - date.fromisoformat(start)).days
+    except ValueError:
+        return None
+
+
+def time_between(start: str, end: str) -> timedelta | None:
+    """Return the time from one to the other; None if one is no time."""
+    try:
+        first, last = (
+            datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            for text in (start, end)
+        )
+    except ValueError:
+        return None
+    return last - first

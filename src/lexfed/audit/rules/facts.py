@@ -29,10 +29,10 @@ from lexfed.audit.entries import (
     RecordOfProcessing,
     RoundEntry,
 )
-from lexfed.audit.entries.roster import BlobSource, parties_of
+from lexfed.audit.entries.opening import BlobSource, parties_of
 from lexfed.errors import LexfedError
 from lexfed.law.tags import TaggedSchema
-from lexfed.signing import strict_json
+from lexfed.signing.strict_text import parse_json
 
 _Kind = TypeVar("_Kind", bound=Entry)
 _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
@@ -47,21 +47,18 @@ _EVIDENCE: tuple[type[Entry], ...] = (
 
 @dataclass(frozen=True)
 class VerifierFindings:
-    """Findings of a verifier, which entries alone do not show.
-
-    Attributes:
-        log: whether tree, signatures and bindings verify.
-        budget: whether the budgets, recomputed from the logged events, are those that
-            the entries state and within their limits; None where nothing was charged.
-        quorum: whether the witnesses' quorum is met; None if nobody looked.
-        sums: whether rounds hid single sites' sums as they state, by the signatures in
-            their records; None where they state nothing, or if nobody looked.
-    """
+    """Findings of a verifier, which entries alone do not show."""
 
     log: bool
+    """Whether tree, signatures and bindings verify."""
     budget: bool | None
+    """Whether the budgets, recomputed from the logged events, are those that the
+    entries state and within their limits; None where nothing was charged."""
     quorum: bool | None = None
+    """Whether the witnesses' quorum is met; None if nobody looked."""
     sums: bool | None = None
+    """Whether rounds hid single sites' sums as they state, by the signatures in their
+    records; None where they state nothing, or if nobody looked."""
 
 
 class LoggedEntry(Protocol):
@@ -90,15 +87,12 @@ class DatedEntry(Generic[_Entry]):
         return self.time[:10]
 
 
+DatedRound = DatedEntry[RoundEntry] | DatedEntry[AbortedRoundEntry]
+
+
 @dataclass(frozen=True)
 class LogFacts:
     """Entries of one log, oldest first, and what else is known of them.
-
-    Attributes:
-        entries: with index and time.
-        checks: what a verifier found out.
-        tagged: the columns and their tags; None if they cannot be read.
-        parties: who takes part; nobody if that cannot be read.
 
     Guarantees:
         An entry that a correction names is no evidence any more.
@@ -108,18 +102,20 @@ class LogFacts:
     entries: tuple[DatedEntry[Entry], ...]
     checks: VerifierFindings
     tagged: TaggedSchema | None
+    """The columns and their tags; None if they cannot be read."""
     parties: tuple[Party, ...] = ()
+    """Nobody if they cannot be read."""
 
     @cached_property
     def _by_kind(self) -> dict[type[Entry], tuple[DatedEntry[Any], ...]]:
-        found: dict[type[Entry], list[DatedEntry[Any]]] = {}
+        logged: dict[type[Entry], list[DatedEntry[Any]]] = {}
         for at in self.entries:
-            found.setdefault(type(at.entry), []).append(at)
-        corrected = {at.entry.index for at in found.get(Correction, ())}
+            logged.setdefault(type(at.entry), []).append(at)
+        corrected = {at.entry.index for at in logged.get(Correction, ())}
         for kind in _EVIDENCE:
-            kept = [at for at in found.get(kind, ()) if at.index not in corrected]
-            found[kind] = kept
-        return {kind: tuple(each) for kind, each in found.items()}
+            kept = [at for at in logged.get(kind, ()) if at.index not in corrected]
+            logged[kind] = kept
+        return {kind: tuple(each) for kind, each in logged.items()}
 
     def of(self, kind: type[_Kind]) -> tuple[DatedEntry[_Kind], ...]:
         """Return the entries of a kind, oldest first."""
@@ -133,12 +129,9 @@ class LogFacts:
         return found[-1] if found else None
 
     @cached_property
-    def rounds(
-        self,
-    ) -> tuple[DatedEntry[RoundEntry] | DatedEntry[AbortedRoundEntry], ...]:
+    def rounds(self) -> tuple[DatedRound, ...]:
         """Rounds and aborted rounds, in the order of the log."""
-        both: list[DatedEntry[RoundEntry] | DatedEntry[AbortedRoundEntry]]
-        both = [*self.of(RoundEntry), *self.of(AbortedRoundEntry)]
+        both: list[DatedRound] = [*self.of(RoundEntry), *self.of(AbortedRoundEntry)]
         return tuple(sorted(both, key=lambda at: at.index))
 
     @property
@@ -202,6 +195,11 @@ class LogFacts:
         """Changes of earlier decisions."""
         return self.of(ChangeEntry)
 
+    @property
+    def sites(self) -> list[Party]:
+        """The parties that are sites."""
+        return [party for party in self.parties if party.role == "site"]
+
     def next_round(self, index: int) -> int | None:
         """Return the index of the first round after an entry; None if there is none."""
         return next((at.index for at in self.rounds if at.index > index), None)
@@ -230,7 +228,6 @@ def _parties(genesis: Genesis, content: BlobSource) -> tuple[Party, ...]:
 
 def _tags(digest: str, content: BlobSource) -> TaggedSchema | None:
     try:
-        plain = strict_json.loads(content.get(digest))
-        return TaggedSchema.from_dict(plain)
+        return TaggedSchema.from_dict(parse_json(content.get(digest)))
     except (LexfedError, ValueError, TypeError, AttributeError, KeyError):
         return None  # erased, lost or another's: nothing is known of the columns

@@ -45,12 +45,7 @@ class Blobs:
         self._path = folder
 
     def put(self, content: bytes) -> str:
-        """Store content and return its digest in hexadecimal.
-
-        Raises:
-            AuditError: if it is too long, or was erased, or other bytes are there.
-            RunFolderError: if it cannot be written.
-        """
+        """Store content and return its digest in hexadecimal."""
         if len(content) > MAX_BLOB:
             raise AuditError(f"blob has {len(content)} bytes, more than {MAX_BLOB}")
         digest = sha256(content).hexdigest()
@@ -70,11 +65,7 @@ class Blobs:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return the content of a digest.
-
-        Raises:
-            AuditError: if it is missing, was erased or was changed.
-        """
+        """Return the content of a digest."""
         _check(digest)
         with self._reading(digest) as folder:
             if self._is_erased(folder, digest):
@@ -87,11 +78,7 @@ class Blobs:
         return digest in self.digests()
 
     def digests(self) -> tuple[str, ...]:
-        """Return the digests of all that is there and was not erased.
-
-        Raises:
-            AuditError: if there is anything else in the folder.
-        """
+        """Return the digests of all that is there and was not erased."""
         folder = self._open()
         if folder is None:
             return ()
@@ -111,11 +98,7 @@ class Blobs:
         )
 
     def erase(self, digest: str) -> None:
-        """Remove content and leave the mark of it.
-
-        Raises:
-            AuditError: if it was never there.
-        """
+        """Remove content and leave the mark of it."""
         with self._reading(digest) as folder:
             self._lock(folder)
             if not self._is_erased(folder, digest):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A durable log of byte strings: what is acknowledged survives every crash.
 
-A store holds the only right to write its folder (`WriteSession`), knows all entries and
-the tree over them, and appends by the steps of `write_protocol`. Opening one checks
+A store is the only writer of its folder (`WriteSession`), knows all entries and the
+tree over them, and appends by the steps of `write_protocol`. Opening one checks
 everything that is stored (`reader`) and finishes what a crash interrupted.
 
 An append that raised may still be in the log: the crash, or the full disk, can have
@@ -16,25 +16,32 @@ from pathlib import Path
 from typing import Self
 
 from lexfed.audit.storage import write_protocol
-from lexfed.audit.storage.held_folder import PART, Folder, make_folder
-from lexfed.audit.storage.layout import (
+from lexfed.audit.storage.held_folder import (
+    LOCK,
+    PART,
+    Folder,
+    WriterLock,
+    make_folder,
+)
+from lexfed.audit.storage.reader import LogView, read_held
+from lexfed.audit.storage.write_protocol import (
     BLOBS,
     CHECKPOINT,
     SIGNED,
     STAGE,
-    full_form,
+    StagedAppend,
     list_log,
-    outgrown,
-    partial_folder,
-    partial_tiles,
-    repeated,
 )
-from lexfed.audit.storage.reader import LogView, read_held
-from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.storage.writer_lock import LOCK, WriterLock
 from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
 from lexfed.audit.tree.merkle import EMPTY_ROOT, Tree
-from lexfed.audit.tree.tiles import TILE_WIDTH, bundle_files, tile_files
+from lexfed.audit.tree.tiles import (
+    TILE_WIDTH,
+    bundle_files,
+    outgrown,
+    partial_tiles,
+    repeated,
+    tile_files,
+)
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
@@ -43,11 +50,9 @@ from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
 class WriteSession:
     """The right to write a log: a folder held open and locked, until the first error.
 
-    After a failed fsync the kernel may have dropped what it could not write and report
-    success the next time, so nobody can say any more what is on disk. After a failed
-    rename or a full disk we could, but one rule is easier to trust than several:
-    whatever goes wrong while writing ends the session. The next one reads what is
-    there.
+    After a failed fsync nobody can say any more what is on disk. After a failed rename
+    or a full disk we could, but one rule is easier to trust than several: whatever goes
+    wrong while writing ends the session. The next one reads what is on disk.
 
     Guarantees:
         Ends, and gives folder and lock back, with the first exception in `writing`.
@@ -55,11 +60,6 @@ class WriteSession:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the folder and take its lock.
-
-        Raises:
-            RunFolderError: if it cannot be opened, or somebody else writes it.
-        """
         self.folder = Folder(path)
         self._ended = ""
         try:
@@ -121,19 +121,14 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path, signer: Signer, origin: str) -> Self:
-        """Start an empty log in a folder that has none.
-
-        Raises:
-            RunFolderError: if the folder holds something else.
-            AuditError: if the signer's name is not the origin.
-        """
+        """Start an empty log in a folder that has none."""
         checkpoint = sign(Checkpoint(origin, 0, EMPTY_ROOT), signer)
         make_folder(folder)
         store = cls(WriteSession(folder), signer)
         with store._session.writing():
             # A first attempt may have died on the way.
-            found = set(store._files.listing("")) - {LOCK, PART, BLOBS, SIGNED}
-            if found or list_log(store._files).signed not in ((), (0,)):
+            others = set(store._files.listing("")) - {LOCK, PART, BLOBS, SIGNED}
+            if others or list_log(store._files).signed not in ((), (0,)):
                 raise RunFolderError(
                     f"`{folder}` is not empty", "open the log that is there"
                 )
@@ -151,15 +146,8 @@ class Store:
     ) -> Self:
         """Open a log, check all of it, and finish what a crash interrupted.
 
-        Args:
-            folder: the log.
-            signer: signs the checkpoints to come.
-            floor: the largest size that a pin or a witness has seen.
-            former: keys with which the log signed before.
-
-        Raises:
-            AuditError: if the log is not sound, or shorter than `floor`.
-            RunFolderError: if it is locked or cannot be read or written.
+        A log smaller than `floor`, a size that a pin or a witness has seen, is refused.
+        Checkpoints of before may be signed with `former` keys.
         """
         store = cls(WriteSession(folder), signer)
         store._log_keys += tuple(former)
@@ -186,10 +174,10 @@ class Store:
                 self._commit(view.stage, view.stage.to_bytes(self._signer))
         tiles = list_log(self._files).tiles
         for name in tiles.values():
-            if name != full_form(name) and full_form(name).path in tiles:
-                self._files.remove_folder(partial_folder(name))
+            if name.is_partial and name.full_form.path in tiles:
+                self._files.remove_folder(name.partial_folder)
         for name in repeated(tiles.values(), self._tree.size):
-            if full_form(name).path not in tiles:
+            if name.full_form.path not in tiles:
                 self._files.remove(name.path)
 
     @property
@@ -226,7 +214,7 @@ class Store:
         Raises:
             AuditError: if an entry is too long; nothing has changed then.
             RunFolderError: if they cannot be written; the store is closed then, and
-                the entries may or may not be there when it is opened again.
+                the entries may or may not be in the log when it is opened again.
         """
         size = self.size
         if entries:
@@ -274,13 +262,9 @@ class Store:
                 self._entries.append(entry)
                 self._tree.append(entry)
             sizes = stage.old_size, stage.new_size
-            files = [
-                *bundle_files(self._entries, *sizes),
-                *tile_files(self._tree, *sizes),
-            ]
-            self._checkpoint = write_protocol.commit(
-                self._files, data, files, checkpoint
-            )
+            files = bundle_files(self._entries, *sizes) + tile_files(self._tree, *sizes)
+            commit = write_protocol.commit
+            self._checkpoint = commit(self._files, data, files, checkpoint)
             for folder in outgrown(*sizes):
                 self._files.remove_folder(folder)
             for name in repeated(partial_tiles(stage.old_size), stage.new_size):
@@ -290,8 +274,8 @@ class Store:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._session.writing():
-            there = self._files.read(CHECKPOINT, write_protocol.MAX_NOTE)
-            if there != self._checkpoint:
+            stored = self._files.read(CHECKPOINT, write_protocol.MAX_NOTE)
+            if stored != self._checkpoint:
                 raise RunFolderError(
                     f"`{self.folder / CHECKPOINT}` was changed by somebody else",
                     "one program at a time may write a log",

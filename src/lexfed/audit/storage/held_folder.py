@@ -14,29 +14,40 @@ New content goes through one spare file, `part`, which belongs to the single wri
 
 A `part` is removed before it is made anew, never cut short: after `link_part` it may
 still be another name's content.
+
+One writer at a time holds the lock on the file `lock` in the folder. On a network file
+system two machines may hold it at once, and both would sign. Those are refused where
+the kernel tells us (Linux); elsewhere keep a log on a local disk.
 """
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from lexfed.durable import FileLock
 from lexfed.errors import AuditError, RunFolderError, system_reason
 
 PART = "part"
+LOCK = "lock"
+_MOUNTS = Path("/proc/self/mountinfo")
+_NETWORK = frozenset(
+    {
+        *("9p", "afs", "ceph", "cifs", "coda", "lustre", "nfs", "nfs4", "smb3"),
+        *("orangefs", "virtiofs", "fuse.glusterfs", "fuse.gcsfuse", "fuse.rclone"),
+        *("fuse.s3fs", "fuse.sshfs"),
+    }
+)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents; on return the names are on disk.
-
-    Raises:
-        RunFolderError: if that is not possible.
-    """
+    """Create a folder and its parents; on return the names are on disk."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         # A folder that is there may come from a process that died before its fsync.
@@ -62,12 +73,6 @@ class Folder:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the folder.
-
-        Raises:
-            RunFolderError: if it is missing or may not be read.
-            AuditError: if it is a link or not a folder.
-        """
         self.path = path
         self._synced: set[str] = set()
         self._changed: dict[str, int] = {}
@@ -89,11 +94,7 @@ class Folder:
                 os.close(handle)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """Return the content of a file, or None if there is no such file.
-
-        Raises:
-            AuditError: if it is no regular file or longer than `limit` bytes.
-        """
+        """Return the content of a file, or None if there is no such file."""
         folder, _, base = name.rpartition("/")
         with self._access("read", name):
             try:
@@ -125,10 +126,9 @@ class Folder:
     def listing(self, folder: str) -> dict[str, bool]:
         """Return the names in a folder, in order, and whether each is a folder.
 
-        Raises:
-            AuditError: if one of them is neither a folder nor a regular file.
+        One that is neither a folder nor a regular file is refused.
         """
-        found = {}
+        names = {}
         with self._access("list", folder):
             try:
                 handle = self._enter(folder)
@@ -140,10 +140,10 @@ class Folder:
                         is_folder = entry.is_dir(follow_symlinks=False)
                         if not is_folder and not entry.is_file(follow_symlinks=False):
                             raise self._strange(f"{folder}/{entry.name}".lstrip("/"))
-                        found[entry.name] = is_folder
+                        names[entry.name] = is_folder
             finally:
                 os.close(handle)
-        return found
+        return names
 
     def write_part(self, content: bytes) -> None:
         """Write the spare file; on return its bytes are on disk, without a name."""
@@ -254,9 +254,97 @@ class Folder:
 
 def unusable(doing: str, path: Path, error: OSError) -> RunFolderError:
     """Return the error for a file that the operating system keeps from us."""
-    reason = system_reason(error)
     return RunFolderError(
-        f"cannot {doing} `{path}`: {reason}",
+        f"cannot {doing} `{path}`: {system_reason(error)}",
         "free some space or fix the permissions, then start again: what was "
         "acknowledged is on disk",
     )
+
+
+class WriterLock:
+    """The right to write a log.
+
+    Guarantees:
+        At most one object holds it for a folder, in all processes of the machine.
+        `check` fails once the file is gone or in a process that did not take it.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._owner = os.getpid()
+        self._path = folder.path / LOCK
+        kind = network_type(folder.path)
+        if kind:
+            raise RunFolderError(
+                f"`{folder.path}` is on a network file system ({kind}), where two "
+                "machines may write at once",
+                "keep the log on a local disk and copy it from there",
+            )
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            handle = os.open(LOCK, flags, 0o644, dir_fd=folder.handle)
+        except OSError as error:
+            raise unusable("open", self._path, error) from error
+        try:
+            self._lock = FileLock(handle)
+        except BlockingIOError as error:
+            raise RunFolderError(
+                f"`{self._path}` is held by another process that writes this log",
+                "wait until it has ended",
+            ) from error
+        except OSError as error:
+            raise unusable("lock", self._path, error) from error
+        try:
+            self.check()
+        except RunFolderError:
+            self.close()
+            raise
+
+    def check(self) -> None:
+        """Raise `RunFolderError` unless the lock still keeps others out."""
+        if os.getpid() != self._owner:
+            raise RunFolderError(
+                f"`{self._path}` was locked by process {self._owner}, of which this "
+                "one is a copy",
+                "open the log in the process that writes it",
+            )
+        try:
+            named = os.stat(LOCK, dir_fd=self._folder.handle, follow_symlinks=False)
+            held = os.fstat(self._lock.handle)
+        except OSError as error:
+            raise unusable("check", self._path, error) from error
+        if not os.path.samestat(named, held):
+            raise RunFolderError(
+                f"`{self._path}` was replaced while it was held",
+                "leave the file alone; the kernel frees it when its holder ends",
+            )
+
+    def close(self) -> None:
+        """Give the lock back."""
+        self._lock.close()
+
+
+def network_type(path: Path) -> str | None:
+    """Return the type of the file system under `path` if it is a network one."""
+    try:
+        table = _MOUNTS.read_text(errors="surrogateescape")
+    except OSError:
+        return None  # not Linux
+    kind = mount_type(os.path.realpath(path), table)
+    return kind if kind in _NETWORK else None
+
+
+def mount_type(path: str, table: str) -> str:
+    """Return the file system type of the mount that holds an absolute path.
+
+    The path is without links; `table` is as Linux's `/proc/self/mountinfo` [proc(5)].
+    """
+    best, kind = "", ""
+    for line in table.splitlines():
+        fields, _, source = line.partition(" - ")
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), fields.split()[4])
+        holds = path == point or path.startswith(point.rstrip("/") + "/")
+        # Of two mounts on one point the later hides the earlier.
+        if holds and len(point) >= len(best):
+            best, kind = point, source.split()[0]
+    return kind

@@ -33,12 +33,7 @@ def pin_path(keys: Path, origin: str) -> Path:
 def read_pin(
     keys: Path, origin: str, *log_keys: VerifierKey
 ) -> SignedCheckpoint | None:
-    """Return the pinned checkpoint of a log, or None if there is none yet.
-
-    Raises:
-        AuditError: if the file is not a checkpoint of this log, signed by its key.
-        RunFolderError: if the file cannot be read.
-    """
+    """Return the pinned checkpoint of a log, or None if there is none yet."""
     path = pin_path(keys, origin)
     try:
         with open(path, "rb", opener=plain) as file:
@@ -64,9 +59,6 @@ def check_pin(pin: Checkpoint, origin: str, tree: Tree) -> None:
     Guarantees:
         A log with fewer entries than were pinned is refused.
         A log with another history up to the pinned size is refused.
-
-    Raises:
-        AuditError: if the log does not extend the pin.
     """
     if pin.origin != origin:
         raise AuditError(f"the pin is of `{pin.origin}`, the log is `{origin}`")
@@ -92,10 +84,6 @@ def write_pin(keys: Path, note: bytes, tree: Tree, *log_keys: VerifierKey) -> No
         A pin never moves to another history.
         Signatures on a pin of the same size are kept and joined.
         On return the pin is on disk.
-
-    Raises:
-        AuditError: if the checkpoint does not describe the log or extend the pin.
-        RunFolderError: if the file cannot be written.
     """
     new = open_checkpoint(note, *log_keys)
     checkpoint = new.checkpoint

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading a log: every byte is checked against the checkpoint before it is returned.
 
-    1. list the files             what is no part of a log is refused, see `layout`
+    1. list the files             what is no part of a log is refused
     2. stage, checkpoint          signatures
     3. bundles                    hashed again from the stored bytes: root of the tree
                                   = root in the checkpoint
@@ -11,25 +11,47 @@
 Reading takes no lock and writes nothing, so it works on a copy on a read-only disk and
 beside a writer. What it cannot see: a whole folder that was put back to an older state,
 or that has a twin elsewhere. Pins and witnesses are for that.
+
+A tile can be computed from the entries, so a wrong one could simply be ignored. It is
+refused all the same: other programs read the tiles and not the entries, and a tile
+that someone changed is a trace.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lexfed.audit.storage.held_folder import Folder
-from lexfed.audit.storage.layout import CHECKPOINT, COSIGNED, SIGNED, STAGE, list_log
-from lexfed.audit.storage.staged_append import MAX_STAGE, StagedAppend, open_stage
-from lexfed.audit.storage.tile_comparison import check_tiles, read_tile, wrong_root
-from lexfed.audit.storage.write_protocol import MAX_NOTE
-from lexfed.audit.storage.writer_lock import LOCK
+from lexfed.audit.storage.held_folder import LOCK, Folder
+from lexfed.audit.storage.write_protocol import (
+    CHECKPOINT,
+    COSIGNED,
+    MAX_NOTE,
+    MAX_STAGE,
+    SIGNED,
+    STAGE,
+    LogFiles,
+    StagedAppend,
+    list_log,
+    open_stage,
+)
 from lexfed.audit.tree.checkpoint import SignedCheckpoint, open_checkpoint
-from lexfed.audit.tree.merkle import Tree
-from lexfed.audit.tree.tiles import TILE_WIDTH, bundle_names, decode_bundle
+from lexfed.audit.tree.merkle import HASH_SIZE, Tree
+from lexfed.audit.tree.tiles import (
+    MAX_ENTRY,
+    TILE_HEIGHT,
+    TILE_WIDTH,
+    TileName,
+    bundle_names,
+    decode_bundle,
+    partial_tiles,
+    tile_names,
+)
 from lexfed.errors import AuditError
 from lexfed.signing.notes import VerifierKey
 
 _ATTEMPTS = 5
+_MAX_TILE = TILE_WIDTH * (MAX_ENTRY + 2)
+"""Bytes of the largest bundle."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +83,7 @@ class LogView:
 
 
 def read_log(folder: Path, log_keys: Sequence[VerifierKey]) -> LogView:
-    """Read a log and check all of it.
+    """Read a log and check all of it; one signature of its possible keys is enough.
 
     Guarantees:
         Returns only if every stored byte belongs to the tree the checkpoint signs.
@@ -69,14 +91,6 @@ def read_log(folder: Path, log_keys: Sequence[VerifierKey]) -> LogView:
         tree.
         Files that are no part of a log, links among them, are refused.
         Needs no right to write.
-
-    Args:
-        folder: the log.
-        log_keys: the keys the log may sign with; one signature is enough.
-
-    Raises:
-        AuditError: names the first entry or file that is not sound.
-        RunFolderError: if a file may not be read.
     """
     with Folder(folder) as held:
         return read_held(held, log_keys)
@@ -103,7 +117,7 @@ def _outline(folder: Folder) -> tuple[bytes | None, frozenset[str]]:
 def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     # In this order a writer at work does no harm: whatever was listed is covered by
     # the stage or the checkpoint that is read afterwards.
-    found = list_log(folder)
+    files = list_log(folder)
     folder.read(LOCK, 0)
     staged = folder.read(STAGE, MAX_STAGE)
     stage = None if staged is None else open_stage(staged, log_keys)
@@ -111,7 +125,7 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     latest = signed.checkpoint
     # Before entries are read: those of an older checkpoint are in a newer bundle.
     known = latest.size if stage is None else max(latest.size, stage.new_size)
-    for size in found.signed:
+    for size in files.signed:
         if size > known:
             raise _older(folder, f"{SIGNED}/{size}", size, known)
     entries = list(_entries(folder, latest.size))
@@ -126,13 +140,13 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
         if stage.new_size > tree.size:
             every = [*entries, *stage.entries]
             grown = _tree(every)
-    for size in sorted({*found.signed, latest.size}):
+    for size in sorted({*files.signed, latest.size}):
         _signed(folder, f"{SIGNED}/{size}", size, latest.origin, grown, log_keys)
     cosigned = tuple(
         _signed(folder, f"{COSIGNED}/{size}", size, latest.origin, grown, log_keys)
-        for size in found.cosigned
+        for size in files.cosigned
     )
-    check_tiles(folder, found, latest.size, grown, every)
+    check_tiles(folder, files, latest.size, grown, every)
     return LogView(entries, tree, signed, cosigned, stage)
 
 
@@ -166,15 +180,15 @@ def _entries(folder: Folder, size: int) -> Iterator[bytes]:
             yield from decode_bundle(content, name.width)
         except AuditError as error:
             raise AuditError(
-                f"`{folder.path / name.path}`, entries from {name.index * TILE_WIDTH} "
+                f"`{folder.path / name.path}`, entries from {name.start} "
                 f"on: {error.message}",
                 error.hint,
             ) from error
 
 
-def _older(folder: Folder, name: str, signed: int, here: int) -> AuditError:
+def _older(folder: Folder, name: str, signed: int, known: int) -> AuditError:
     return AuditError(
-        f"`{folder.path / name}`: {signed} entries were signed, but only {here} are "
+        f"`{folder.path / name}`: {signed} entries were signed, but only {known} are "
         "here",
         "was an old copy of the log restored? continue from the newest one",
     )
@@ -203,3 +217,101 @@ def _signed(
             f"{where}: the log does not begin with the {size} entries that were signed"
         )
     return note
+
+
+def read_tile(folder: Folder, name: TileName) -> bytes:
+    """Return the content of a tile or bundle, which must be there."""
+    content = folder.read(name.path, _MAX_TILE)
+    if content is None:
+        start = name.start << TILE_HEIGHT * (name.level or 0)
+        raise AuditError(
+            f"`{folder.path / name.path}` is missing: the log is not whole from entry "
+            f"{start} on",
+            "get the log anew from where it was made",
+        )
+    return content
+
+
+def check_tiles(
+    folder: Folder, files: LogFiles, size: int, tree: Tree, entries: Sequence[bytes]
+) -> None:
+    """Check that every tile is there, is right, and has a reason to be there.
+
+    The checkpoint covers `size` entries; tree and entries also have those that a writer
+    has staged. The bundles of `size` were read to make them.
+    """
+    reasons = set(partial_tiles(tree.size))
+    needed = set(tile_names(0, size))
+    for signed in files.signed:
+        for name in partial_tiles(signed):
+            reasons.add(name)
+            # Partial tiles stay until the full one is there [tlog-tiles]; bundles
+            # of older sizes repeat what the newest one begins with.
+            is_hashes = name.level is not None
+            if is_hashes and signed <= size and name.full_form.path not in files.tiles:
+                needed.add(name)
+    for name in sorted({*needed, *files.tiles.values()}, key=_reading_order):
+        where = f"`{folder.path / name.path}`"
+        if not name.is_inside(tree.size):
+            raise AuditError(
+                f"{where} is beyond the {size} entries that the checkpoint covers",
+                "was an old checkpoint restored? continue from the newest copy",
+            )
+        if name.is_partial and name not in reasons:
+            raise AuditError(f"{where} belongs to no checkpoint that was signed")
+        is_spare = name.level is None and name.is_partial
+        if is_spare and folder.read(name.path, _MAX_TILE) is None:
+            continue  # a writer at work removed it; what it held was read
+        _compare(where, name, read_tile(folder, name), tree, entries)
+
+
+def _reading_order(name: TileName) -> tuple[int, int, int]:
+    return -1 if name.level is None else name.level, name.index, name.width
+
+
+def _compare(
+    where: str, name: TileName, content: bytes, tree: Tree, entries: Sequence[bytes]
+) -> None:
+    if name.level is None:
+        if content != name.bundle(entries):
+            raise AuditError(
+                f"{where} has other entries from {name.start} on than the log"
+            )
+        return
+    at = first_difference(content, name.hashes(tree))
+    if at is not None:
+        raise AuditError(
+            f"{where}: hash {at} of {name.width} is not that of "
+            f"the entries from {name.start + at << TILE_HEIGHT * name.level} on",
+            "the entries match the checkpoint; only the tile was changed",
+        )
+
+
+def first_difference(stored: bytes, expected: bytes) -> int | None:
+    """Return the number of the first hash that differs, None if none does."""
+    if stored == expected:
+        return None
+    for at in range(0, len(expected), HASH_SIZE):
+        if stored[at : at + HASH_SIZE] != expected[at : at + HASH_SIZE]:
+            return at // HASH_SIZE
+    return len(expected) // HASH_SIZE  # the stored tile is longer
+
+
+def wrong_root(folder: Folder, tree: Tree) -> AuditError:
+    """Return the error for entries whose root is not the one that was signed."""
+    for name in tile_names(0, tree.size):
+        stored = read_tile(folder, name)
+        at = first_difference(stored, name.hashes(tree))
+        if at is not None and name.level == 0:
+            index = name.start + at
+            bundle = TileName(None, name.index, name.width).path
+            return AuditError(
+                f"entry {index} in `{folder.path / bundle}` does not match its hash in "
+                f"`{name.path}`, and the checkpoint does not cover it",
+                f"the entries before {index} match; compare with another copy",
+            )
+    return AuditError(
+        f"the {tree.size} entries have root {tree.root().hex()}, which is not the root "
+        f"in `{folder.path / CHECKPOINT}`",
+        "entries and hashes were replaced together, or the checkpoint is another one",
+    )

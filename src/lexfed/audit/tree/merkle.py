@@ -73,20 +73,13 @@ class Tree:
 
     def append(self, entry: bytes) -> int:
         """Append an entry and return its index."""
-        return self._push(sha256(b"\x00" + entry).digest())
-
-    def append_hash(self, leaf: bytes) -> int:
-        """Append an entry of which only the leaf hash is known; return its index."""
-        _check_hash("leaf hash", leaf)
-        return self._push(leaf)
-
-    def _push(self, leaf: bytes) -> int:
         levels = self._levels
+        node = leaf_hash(entry)
         index = position = len(levels[0])
-        levels[0].append(leaf)
-        node, level = leaf, 0
+        levels[0].append(node)
+        level = 0
         while position & 1:
-            node = sha256(b"\x01" + levels[level][position - 1] + node).digest()
+            node = node_hash(levels[level][position - 1], node)
             level += 1
             position >>= 1
             if level == len(levels):
@@ -95,11 +88,7 @@ class Tree:
         return index
 
     def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
-        """Return roots of complete subtrees of 2^level entries, `start` to `stop`-1.
-
-        Raises:
-            AuditError: if one of them is not complete yet.
-        """
+        """Return roots of complete subtrees of 2^level entries, `start` to `stop`-1."""
         kept = self._levels[level] if 0 <= level < len(self._levels) else []
         if not 0 <= start <= stop <= len(kept):
             raise AuditError(
@@ -183,9 +172,6 @@ def verify_inclusion(
         Returns for the proof the tree itself gives, and for no other bytes.
         Hashes that are not 32 bytes long are refused before anything is hashed.
         The length of the proof follows from `index` and `size` alone.
-
-    Raises:
-        AuditError: if the proof does not show it.
     """
     what = f"inclusion proof of entry {index} in a tree of {size}"
     _check_number("tree size", size)
@@ -216,9 +202,6 @@ def verify_consistency(
         Returns for the proof the tree itself gives, and for no other bytes.
         An old size of 0 is refused: no proof can say anything about the empty tree.
         Equal sizes need equal roots and an empty proof.
-
-    Raises:
-        AuditError: if the proof does not show it.
     """
     what = f"consistency proof from {old_size} to {new_size} entries"
     _check_number("tree size", new_size)

@@ -28,13 +28,13 @@ from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_chec
 from lexfed.audit.tree.merkle import leaf_hash, verify_consistency, verify_inclusion
 from lexfed.audit.tree.trust_policy import TrustedCheckpoint, TrustPolicy
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import (
+from lexfed.signing.notes import VerifierKey, parse_note
+from lexfed.signing.strict_text import (
     decode_base64,
     decode_hash,
     encode_base64,
     parse_decimal,
 )
-from lexfed.signing.notes import VerifierKey, parse_note
 
 HEADER = "c2sp.org/tlog-proof@v1"
 MAX_HASHES = 63
@@ -69,9 +69,6 @@ class InclusionProof:
 
         Guarantees:
             `InclusionProof.parse(data).to_bytes() == data`.
-
-        Raises:
-            AuditError: if the bytes are not such a file; says nothing of the proof.
         """
         lines, checkpoint = _split(data)
         if lines.pop(0) != HEADER:
@@ -90,12 +87,7 @@ class InclusionProof:
     def verify(
         self, entry: bytes, policy: TrustPolicy, *log_keys: VerifierKey
     ) -> TrustedCheckpoint:
-        """Check that the bytes of an entry are in a log the policy trusts.
-
-        Raises:
-            AuditError: if a signature is wrong, the quorum is not met, or the proof
-                does not lead from the entry to the root of the checkpoint.
-        """
+        """Check that the bytes of an entry are in a log the policy trusts."""
         return self.verify_leaf(leaf_hash(entry), policy, *log_keys)
 
     def verify_leaf(
@@ -130,12 +122,7 @@ class ConsistencyProof:
         return cls(old_size, _hashes(lines, "consistency proof"), checkpoint)
 
     def verify(self, old: Checkpoint, *log_keys: VerifierKey) -> SignedCheckpoint:
-        """Check that the signed checkpoint extends an old one; return the new.
-
-        Raises:
-            AuditError: if the signature is wrong, the origin differs, or the proof
-                does not lead from the old root to the new.
-        """
+        """Check that the signed checkpoint extends an old one; return the new."""
         signed = open_checkpoint(self.checkpoint, *log_keys)
         new = signed.checkpoint
         if new.origin != old.origin:

@@ -22,10 +22,10 @@ An empty tile is never written, and a partial tile is never hashed into the leve
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lexfed.audit.tree.merkle import HASH_SIZE, MAX_SIZE, Tree
+from lexfed.audit.tree.merkle import MAX_SIZE, Tree
 from lexfed.errors import AuditError
 
 TILE_WIDTH = 256
@@ -55,6 +55,39 @@ class TileName:
             return bundle_path(self.index, self.width)
         return tile_path(self.level, self.index, self.width)
 
+    @property
+    def start(self) -> int:
+        """The number of its first hash in the level, or of its first entry."""
+        return self.index * TILE_WIDTH
+
+    @property
+    def is_partial(self) -> bool:
+        """True if it is not full yet."""
+        return self.width < TILE_WIDTH
+
+    @property
+    def full_form(self) -> "TileName":
+        """The full tile that a partial one becomes."""
+        return TileName(self.level, self.index)
+
+    @property
+    def partial_folder(self) -> str:
+        """The folder that holds the partial forms of the tile."""
+        return f"{self.full_form.path}.p"
+
+    def is_inside(self, size: int) -> bool:
+        """Return True if a tree of `size` entries has every hash or entry of it."""
+        return self.start + self.width <= size >> TILE_HEIGHT * (self.level or 0)
+
+    def hashes(self, tree: Tree) -> bytes:
+        """Return the content that a tile of hashes must have."""
+        level = TILE_HEIGHT * (self.level or 0)
+        return b"".join(tree.nodes(level, self.start, self.start + self.width))
+
+    def bundle(self, entries: Sequence[bytes]) -> bytes:
+        """Return the content that a bundle must have, of all entries of the log."""
+        return encode_bundle(entries[self.start : self.start + self.width])
+
 
 def tile_path(level: int, index: int, width: int = TILE_WIDTH) -> str:
     """Return the path of a tile of hashes."""
@@ -73,21 +106,15 @@ def parse_path(path: str) -> TileName:
 
     Guarantees:
         Accepts exactly the paths that `tile_path` and `bundle_path` give.
-
-    Raises:
-        AuditError: for every other text.
     """
-    match = _PATH.fullmatch(path)
-    if match is None:
-        raise AuditError(f"not the path of a tile: `{path[:100]!a}`")
-    kind, digits, width = match.groups()
-    level = None if kind == "entries" else int(kind)
-    index = int(digits.replace("x", "").replace("/", ""))
-    name = TileName(level, index, TILE_WIDTH if width is None else int(width))
-    # One spelling per tile: `x000/001`, `.p/256` and the like are refused here.
-    if name.path != path:
-        raise AuditError(f"not the path of a tile: `{path[:100]!a}`")
-    return name
+    if match := _PATH.fullmatch(path):
+        kind, digits, width = match.groups()
+        level = None if kind == "entries" else int(kind)
+        index = int(digits.replace("x", "").replace("/", ""))
+        name = TileName(level, index, int(width or TILE_WIDTH))
+        if name.path == path:  # one spelling per tile: no `x000/001`, no `.p/256`
+            return name
+    raise AuditError(f"not the path of a tile: `{path[:100]!a}`")
 
 
 def _number(index: int, width: int) -> str:
@@ -121,11 +148,7 @@ def encode_bundle(entries: Sequence[bytes]) -> bytes:
 
 
 def decode_bundle(data: bytes, count: int) -> list[bytes]:
-    """Return the `count` entries of a bundle.
-
-    Raises:
-        AuditError: unless the bytes hold exactly that many entries and nothing else.
-    """
+    """Return the entries of a bundle that holds exactly `count` and nothing else."""
     entries = []
     at = 0
     for number in range(count):
@@ -140,20 +163,6 @@ def decode_bundle(data: bytes, count: int) -> list[bytes]:
     if at != len(data):
         raise AuditError(f"bundle has {len(data) - at} bytes after its {count} entries")
     return entries
-
-
-def decode_tile(data: bytes, width: int) -> list[bytes]:
-    """Return the `width` hashes of a tile.
-
-    Raises:
-        AuditError: unless the bytes hold exactly that many hashes.
-    """
-    if len(data) != width * HASH_SIZE:
-        raise AuditError(
-            f"expected {width * HASH_SIZE} bytes for a tile of {width} hashes, "
-            f"got: {len(data)}"
-        )
-    return [data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE)]
 
 
 def tile_names(old_size: int, new_size: int) -> Iterator[TileName]:
@@ -177,33 +186,56 @@ def bundle_names(old_size: int, new_size: int) -> Iterator[TileName]:
         yield TileName(None, index, width)
 
 
+def partial_tiles(size: int) -> Iterator[TileName]:
+    """Yield the bundle and the tiles at the right edge of a log that are not full."""
+    if size % TILE_WIDTH:
+        yield TileName(None, size // TILE_WIDTH, size % TILE_WIDTH)
+    count, level = size, 0
+    while count:
+        if count % TILE_WIDTH:
+            yield TileName(level, count // TILE_WIDTH, count % TILE_WIDTH)
+        count, level = count >> TILE_HEIGHT, level + 1
+
+
+def outgrown(old_size: int, new_size: int) -> Iterator[str]:
+    """Yield the folders of partial tiles that a growth has made superfluous.
+
+    A log may remove partial tiles once the full one is there; readers of an older
+    checkpoint then take the full one [tlog-tiles].
+    """
+    changed = {*bundle_names(old_size, new_size), *tile_names(old_size, new_size)}
+    for name in partial_tiles(old_size):
+        if name.full_form in changed:
+            yield name.partial_folder
+
+
+def repeated(tiles: Iterable[TileName], size: int) -> Iterator[TileName]:
+    """Yield the partial bundles whose entries the bundle of the newest size repeats.
+
+    A log must keep partial tiles of hashes for every size that it signed, until the
+    full one is there [tlog-tiles]; they are small. Partial bundles hold the same
+    entries over and over: 255 of them would be most of a long log. Whoever holds an
+    older checkpoint finds its entries at the beginning of the newest bundle.
+    """
+    for name in tiles:
+        is_older = (name.index, name.width) < divmod(size, TILE_WIDTH)
+        if name.level is None and name.is_partial and is_older:
+            yield name
+
+
 def tile_files(tree: Tree, old_size: int, new_size: int) -> list[tuple[str, bytes]]:
     """Return path and content of the tiles that a growth writes, lowest level first."""
-    files = []
-    for name in tile_names(old_size, new_size):
-        level, start = name.level or 0, name.index * TILE_WIDTH
-        hashes = tree.nodes(level * TILE_HEIGHT, start, start + name.width)
-        files.append((name.path, b"".join(hashes)))
-    return files
+    return [(name.path, name.hashes(tree)) for name in tile_names(old_size, new_size)]
 
 
 def bundle_files(
     entries: Sequence[bytes], old_size: int, new_size: int
 ) -> list[tuple[str, bytes]]:
-    """Return path and content of the bundles that a growth writes.
-
-    Args:
-        entries: every entry of the tree, from number 0.
-        old_size: the size before.
-        new_size: the size after; `entries` must be at least that long.
-    """
+    """Return path and content of the bundles that a growth of the log writes."""
     if len(entries) < new_size:
         raise AuditError(f"expected {new_size} entries, got: {len(entries)}")
-    return [
-        (name.path, encode_bundle(entries[start : start + name.width]))
-        for name in bundle_names(old_size, new_size)
-        for start in [name.index * TILE_WIDTH]
-    ]
+    names = bundle_names(old_size, new_size)
+    return [(name.path, name.bundle(entries)) for name in names]
 
 
 def _pieces(old: int, new: int) -> Iterator[tuple[int, int]]:

@@ -25,8 +25,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from lexfed.audit.tree.checkpoint import SignedCheckpoint, open_checkpoint
-from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.tree.checkpoint import (
+    SignedCheckpoint,
+    open_checkpoint,
+    verify_cosignature,
+)
 from lexfed.errors import AuditError
 from lexfed.signing.notes import (
     ED25519,
@@ -144,9 +147,6 @@ def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
         No witness can count twice towards the quorum.
         No public key stands for two logs, two witnesses, or a log and a witness.
         Exactly one quorum is named, and it was defined before.
-
-    Raises:
-        AuditError: naming the line that is wrong.
     """
     if len(data) > MAX_BYTES:
         raise AuditError(f"{where}: more than {MAX_BYTES} bytes")

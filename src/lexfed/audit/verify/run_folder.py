@@ -3,31 +3,48 @@
 
 The order is the order of trust: first the bytes, then who signed them, then what they
 say. If the bytes do not verify, what they say is not looked at.
+
+A certificate names its catalogue by digest and the entries it is about. The same rules
+are evaluated again on the same entries, with what verification found out in place of
+the writer's word. Rules that are neither this version's nor in the log cannot be
+evaluated: that is said, not guessed.
 """
 
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.rules import VerifierFindings
+from lexfed.audit.entries import Certificate
+from lexfed.audit.log.evidence import Evidence, IndexedEntry, read_evidence
+from lexfed.audit.rules import (
+    RuleCatalogue,
+    VerifierFindings,
+    catalogue,
+    evaluate,
+    facts_of,
+    parse_catalogue,
+    score,
+)
 from lexfed.audit.tree.trust_policy import parse_policy
-from lexfed.audit.verify.guarantee import (
-    plan_adherence,
-    plan_price,
-    spending,
-    stated_claim,
-    tags,
-)
-from lexfed.audit.verify.integrity import (
-    bindings,
-    certificates,
+from lexfed.audit.verify import (
+    claim,
+    entry_order,
     files,
+    masked_sums,
     outside_evidence,
-    round_sequence,
+    participation,
+    plan,
+    spending,
 )
-from lexfed.audit.verify.sites import masked_sums, participation
-from lexfed.audit.verify.verdict import Check, Judge, RunVerdict, Status, decide
+from lexfed.audit.verify.verdict import (
+    Check,
+    Judge,
+    Remark,
+    RunVerdict,
+    Status,
+    Unsound,
+    decide,
+)
 from lexfed.errors import AuditError
 
 
@@ -63,62 +80,37 @@ def verify_run(
         failed = Check("log", Status.FAIL, error.message)
         rest = "not checked: the log is not sound"
         return RunVerdict((failed, Check("everything else", Status.NOTE, rest)))
+    times = partial(outside_evidence.times, policy=trust, skew=skew, roots=authorities)
     judges: tuple[tuple[str, Judge], ...] = (
         ("log", _log),
         ("log key", outside_evidence.log_key),
         ("witnesses", partial(outside_evidence.witnesses, policy=trust)),
         ("pin", partial(outside_evidence.pin, note=pin)),
-        (
-            "times",
-            partial(outside_evidence.times, policy=trust, skew=skew, roots=authorities),
-        ),
+        ("times", times),
+        *CLAIMS,
     )
-    done = {}
-    for claim, judge in (*judges, *CLAIMS):
-        done[claim] = decide(claim, judge, evidence)
-    rules = partial(certificates.reevaluated, checks=_found_out(done))
+    done = {claimed: decide(claimed, judge, evidence) for claimed, judge in judges}
+    rules = partial(_certificates, checks=_findings(done))
     done["certificates"] = decide("certificates", rules, evidence)
-    checkpoint = evidence.view.signed.checkpoint
-    return RunVerdict(
-        tuple(done.values()),
-        checkpoint.origin,
-        checkpoint.size,
-        checkpoint.root.hex(),
-    )
-
-
-def _found_out(done: Mapping[str, Check]) -> VerifierFindings:
-    """Return the findings that rules need of a verifier."""
-    whole = ("entry signatures", "bindings", "genesis", "references")
-    charged = ("budget plan", "round events", "budgets spent")
-    private = not done["budget plan"].detail.startswith(plan_price.NOT_PRIVATE)
-    return VerifierFindings(
-        log=all(done[claim].status is Status.OK for claim in whole),
-        budget=all(done[claim].status is not Status.FAIL for claim in charged)
-        if private
-        else None,
-        sums=_shown(done["secure aggregation"]),
-    )
-
-
-def _shown(check: Check) -> bool | None:
-    return None if check.status is Status.NOTE else check.status is Status.OK
+    latest = evidence.view.signed.checkpoint
+    checks = tuple(done.values())
+    return RunVerdict(checks, latest.origin, latest.size, latest.root.hex())
 
 
 CLAIMS: tuple[tuple[str, Judge], ...] = (
-    ("entry signatures", bindings.entry_signatures),
-    ("separate keys", bindings.separate_keys),
-    ("bindings", bindings.bindings),
-    ("genesis", bindings.one_genesis),
-    ("references", bindings.references),
-    ("decided first", round_sequence.decided_first),
-    ("rounds", round_sequence.gap_free),
+    ("entry signatures", entry_order.entry_signatures),
+    ("separate keys", entry_order.separate_keys),
+    ("bindings", entry_order.bindings),
+    ("genesis", entry_order.one_genesis),
+    ("references", entry_order.references),
+    ("decided first", entry_order.decided_first),
+    ("rounds", entry_order.gap_free),
     ("blobs", files.blobs),
-    ("feature tags", tags.feature_tags),
-    ("budget plan", plan_price.budget_plan),
-    ("round events", plan_adherence.events),
+    ("feature tags", claim.feature_tags),
+    ("budget plan", plan.budget_plan),
+    ("round events", plan.events),
     ("budgets spent", spending.spent),
-    ("claim", stated_claim.claim),
+    ("claim", claim.claim),
     ("participants", participation.participants),
     ("secure aggregation", masked_sums.aggregation),
     ("files", files.run_files),
@@ -138,3 +130,89 @@ def _log(evidence: Evidence) -> str:
         f"{checkpoint.size} entries, root {checkpoint.root.hex()}, every byte under "
         f"the signed checkpoint{waiting}"
     )
+
+
+def _findings(done: Mapping[str, Check]) -> VerifierFindings:
+    """Return the findings that rules need of a verifier."""
+    whole = ("entry signatures", "bindings", "genesis", "references")
+    charged = ("budget plan", "round events", "budgets spent")
+    within_budget = all(done[name].status is not Status.FAIL for name in charged)
+    private = not done["budget plan"].detail.startswith(plan.NOT_PRIVATE)
+    masked = done["secure aggregation"].status
+    return VerifierFindings(
+        log=all(done[name].status is Status.OK for name in whole),
+        budget=within_budget if private else None,
+        sums=None if masked is Status.NOTE else masked is Status.OK,
+    )
+
+
+def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
+    """Every certificate is evaluated again, by the catalogue that entry 0 names."""
+    certificates = evidence.of(Certificate)
+    if not certificates:
+        return Remark("none")
+    for each in certificates:
+        if each.entry.catalogue != evidence.genesis.catalogue:
+            raise Unsound("cites another catalogue than entry 0", each.index)
+        if each.entry.first != 0 or each.entry.last >= each.index:
+            raise Unsound("is not about the entries from 0 on before it", each.index)
+    if not checks.log:
+        raise Unsound(
+            "the log does not verify, so no rule shows anything", certificates[0].index
+        )
+    rules = _rules(evidence)
+    if rules is None:
+        return Remark(
+            f"{len(certificates)} certificates by the rules "
+            f"{evidence.genesis.catalogue[:16]} of another version, not evaluated again"
+        )
+    for each in certificates:
+        _compare(evidence, each, checks, rules)
+    last = certificates[-1].entry
+    return (
+        f"{len(certificates)} certificates, {len(last.results)} rules each; "
+        f"{last.at_ceiling} of {last.applicable} applicable ones at their ceiling"
+    )
+
+
+def _rules(evidence: Evidence) -> RuleCatalogue | None:
+    digest = evidence.genesis.catalogue
+    if digest == catalogue().digest:
+        return catalogue()
+    if digest in evidence.blobs.digests():
+        return parse_catalogue(evidence.blobs.get(digest))
+    return None
+
+
+def _compare(
+    evidence: Evidence,
+    logged: IndexedEntry[Certificate],
+    checks: VerifierFindings,
+    rules: RuleCatalogue,
+) -> None:
+    certificate, index = logged.entry, logged.index
+    records = evidence.records[: certificate.last + 1]
+    try:
+        judgements = evaluate(facts_of(records, evidence.blobs, checks), rules)
+    except AuditError as error:
+        raise Unsound(error.message, index) from error
+    stated = {result.rule: result for result in certificate.results}
+    if len(stated) != len(certificate.results) or len(stated) != len(judgements):
+        raise Unsound("does not list every rule of its catalogue once", index)
+    for judgement in judgements:
+        rule = f"rule `{judgement.rule.id}`"
+        result = stated.get(judgement.rule.id)
+        if result is None:
+            raise Unsound(f"says nothing of {rule}", index)
+        if result.outcome != judgement.outcome:
+            raise Unsound(
+                f"{rule} is stated as {result.outcome}, it gives "
+                f"{judgement.outcome}: {judgement.why}",
+                index,
+            )
+        if result.evidence != judgement.evidence:
+            raise Unsound(f"{rule} cites other entries than those that show it", index)
+    total = score(judgements)
+    counts = (total.at_ceiling, total.applicable)
+    if (certificate.at_ceiling, certificate.applicable) != counts:
+        raise Unsound("its score does not follow from its results", index)

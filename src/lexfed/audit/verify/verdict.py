@@ -11,7 +11,7 @@ a terminal of any locale shows the same verdict.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -30,19 +30,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One claim and what became of it.
-
-    Attributes:
-        claim: what was checked, in two or three words.
-        status: how it stands.
-        detail: what was seen, or what is wrong.
-        index: the first entry that is wrong, where there is one.
-    """
+    """One claim, in two or three words, and what became of it."""
 
     claim: str
     status: Status
     detail: str
     index: int | None = None
+    """The first entry that is wrong, where there is one."""
 
     def __str__(self) -> str:
         """The line a person reads: one, whatever names a stranger's log quotes."""
@@ -52,17 +46,12 @@ class Check:
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """Everything that was checked about a run.
-
-    Attributes:
-        checks: one for each claim, in the order in which they build on each other.
-        origin: name of the log; empty if not even that is certain.
-        size: number of entries.
-        root: of the tree, in hexadecimal.
-    """
+    """Everything that was checked about a run."""
 
     checks: tuple[Check, ...]
+    """One for each claim, in the order in which they build on each other."""
     origin: str = ""
+    """Name of the log; empty if not even that is certain."""
     size: int = 0
     root: str = ""
 
@@ -79,13 +68,7 @@ class RunVerdict:
             "size": self.size,
             "root": self.root,
             "checks": [
-                {
-                    "claim": check.claim,
-                    "status": check.status.value,
-                    "detail": check.detail,
-                    "index": check.index,
-                }
-                for check in self.checks
+                {**asdict(check), "status": check.status.value} for check in self.checks
             ],
         }
 
@@ -100,7 +83,7 @@ class Unsound(AuditError):
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark of a check that can neither agree nor disagree."""
+    """A finding that neither agrees nor disagrees."""
 
     text: str
 

@@ -17,8 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
-from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.tree.checkpoint import (
+    Checkpoint,
+    SignedCheckpoint,
+    open_checkpoint,
+    verify_cosignature,
+)
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.tree.trust_policy import TrustPolicy
@@ -26,8 +30,8 @@ from lexfed.audit.witness.bounded_http import HttpReply, MissingHttpReply, excha
 from lexfed.audit.witness.cosigner import SIZE_TYPE
 from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import parse_decimal
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
+from lexfed.signing.strict_text import parse_decimal
 
 ATTEMPTS = 3
 """A guess, the size the witness answers with, and one more if it was overtaken."""
@@ -70,12 +74,14 @@ class WitnessTarget:
     allow_plain: bool = False
 
 
-def targets_of(policy: TrustPolicy) -> tuple[WitnessTarget, ...]:
-    """Return the witnesses of a policy that say where they listen."""
+def targets_of(
+    policy: TrustPolicy, urls: Mapping[str, str]
+) -> tuple[WitnessTarget, ...]:
+    """Return the witnesses of a policy whose addresses are known."""
     return tuple(
-        WitnessTarget(name, key, policy.urls[name])
+        WitnessTarget(name, key, urls[name])
         for name, key in policy.witnesses.items()
-        if name in policy.urls
+        if name in urls
     )
 
 
@@ -150,16 +156,10 @@ def gather_cosignatures(
     known_sizes: Mapping[str, int] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> dict[str, CheckedCosignature | MissingCosignature]:
-    """Ask all witnesses at the same time; return each outcome by name.
-
-    Raises:
-        AuditError: if the note is no checkpoint of the tree.
-    """
-    if not targets:
-        return {}
+    """Ask all witnesses at the same time; return each outcome by name."""
     known = known_sizes or {}
     ask = partial(submit_checkpoint, note=note, tree=tree, timeout_s=timeout_s)
-    with ThreadPoolExecutor(max_workers=min(len(targets), 32)) as pool:
+    with ThreadPoolExecutor(max_workers=32) as pool:
         waiting = {
             target.name: pool.submit(ask, target, known_size=known.get(target.name, 0))
             for target in targets

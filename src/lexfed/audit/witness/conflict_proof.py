@@ -30,9 +30,8 @@ from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree, verify_inclusion
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.signing.base64_text import decode_hash, encode_base64
 from lexfed.signing.notes import VerifierKey
-from lexfed.signing.strict_json import loads
+from lexfed.signing.strict_text import decode_hash, encode_base64, parse_json
 
 _FORMAT = "lexfed/conflicting-checkpoints/v1"
 _HOW = (
@@ -63,11 +62,7 @@ class Conflict:
     second: ConflictSide
 
     def to_bytes(self) -> bytes:
-        """Return the file.
-
-        Raises:
-            AuditError: if JSON cannot hold it, such as a note that is no text.
-        """
+        """Return the file."""
         try:
             return canonical_bytes(
                 {
@@ -86,7 +81,7 @@ class Conflict:
     def parse(cls, data: bytes) -> "Conflict":
         """Read the file; `AuditError` if it is not one."""
         try:
-            read = _File.model_validate(loads(data))
+            read = _File.model_validate(parse_json(data))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             at = ".".join(str(part) for part in first["loc"])
@@ -109,9 +104,6 @@ class Conflict:
         Guarantees:
             Returns only if both notes carry a right signature of a given key.
             Returns only if no single history can have both notes.
-
-        Raises:
-            AuditError: if this is no proof.
         """
         first = _opened("first", self.first, log_keys)
         second = _opened("second", self.second, log_keys)
@@ -133,11 +125,7 @@ class Conflict:
 def conflict_of_notes(
     first: bytes, second: bytes, *log_keys: VerifierKey
 ) -> Conflict | None:
-    """Return proof from two notes alone: one size, two roots; else None.
-
-    Raises:
-        AuditError: if a note is not signed by one of the log's keys.
-    """
+    """Return proof from two notes alone: one size, two roots; else None."""
     one = open_checkpoint(first, *log_keys).checkpoint
     two = open_checkpoint(second, *log_keys).checkpoint
     same = one.origin == two.origin and one.size == two.size
@@ -149,11 +137,7 @@ def conflict_of_notes(
 def conflict_of_logs(
     first: bytes, one: Tree, second: bytes, two: Tree, *log_keys: VerifierKey
 ) -> Conflict | None:
-    """Return proof from two copies of a log and their notes, or None if they agree.
-
-    Raises:
-        AuditError: if a note is not signed, or does not describe its copy.
-    """
+    """Return proof from two copies of a log and their notes, or None if they agree."""
     stated = []
     for name, note, tree in (("first", first, one), ("second", second, two)):
         checkpoint = open_checkpoint(note, *log_keys).checkpoint

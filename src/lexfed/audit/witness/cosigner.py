@@ -36,8 +36,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
-from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.checkpoint import (
+    Checkpoint,
+    SignedCheckpoint,
+    cosign,
+    open_checkpoint,
+)
 from lexfed.audit.tree.merkle import EMPTY_ROOT, verify_consistency
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.witness.conflict_proof import conflict_of_notes
@@ -139,12 +143,7 @@ class Witness:
     """
 
     def __init__(self, folder: Path, clock: UnixClock = unix_time) -> None:
-        """Open the folder of a witness.
-
-        Raises:
-            RunFolderError: if it is in use by another process or cannot be used.
-            AuditError: if what it remembers is not sound.
-        """
+        """Open the folder of a witness."""
         self._folder = WitnessFolder(folder)
         self._clock = clock
         self._lock = threading.Lock()
@@ -190,12 +189,7 @@ class Witness:
         return WitnessReply(200, seen.note, "text/plain; charset=utf-8")
 
     def reload(self) -> None:
-        """Read the list of logs anew; on an error the old list stays in force.
-
-        Raises:
-            RunFolderError: if the file cannot be read.
-            AuditError: if a line of it is wrong.
-        """
+        """Read the list of logs anew; on an error the old list stays in force."""
         with self._lock:
             self._folder.logs = self._folder.read_logs()
 

@@ -23,10 +23,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from lexfed.audit.storage.held_folder import Folder, make_folder
-from lexfed.audit.storage.writer_lock import WriterLock
-from lexfed.audit.tree.checkpoint import Checkpoint
-from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.storage.held_folder import Folder, WriterLock, make_folder
+from lexfed.audit.tree.checkpoint import Checkpoint, verify_cosignature
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.keys import Signer, create_key, load_key
 from lexfed.signing.notes import ED25519, VerifierKey, check_name, parse_note
@@ -54,12 +52,7 @@ def digest_of(origin: str) -> str:
 
 
 def create_folder(folder: Path, name: str) -> VerifierKey:
-    """Make the folder of a new witness and return its public key.
-
-    Raises:
-        AuditError: if the name is not a key name.
-        RunFolderError: if there is a witness already, or the folder is no good.
-    """
+    """Make the folder of a new witness and return its public key."""
     check_name(name)
     signer = Signer(name, create_key(folder / _KEY))
     make_folder(folder)  # it is there: this puts its own name on disk
@@ -83,12 +76,7 @@ class WitnessFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the folder and read everything in it.
-
-        Raises:
-            RunFolderError: if it is in use, or cannot be read or written.
-            AuditError: if its files are not sound.
-        """
+        """Open the folder and read everything in it."""
         self._files = Folder(folder)
         try:
             self._lock = WriterLock(self._files)
@@ -192,9 +180,6 @@ def parse_logs(text: str, where: str) -> WitnessedLogs:
 
     Returns:
         The keys of each log by its origin, which is the name of its keys.
-
-    Raises:
-        AuditError: naming the first line that is anything else.
     """
     logs: dict[str, tuple[VerifierKey, ...]] = {}
     known: set[bytes] = set()

@@ -78,11 +78,7 @@ class WitnessServer(ThreadingHTTPServer):
         certificate: TlsCertificate | None = None,
         life_s: float = LIFE_S,
     ) -> None:
-        """Listen; `serve_forever` then answers.
-
-        Raises:
-            RunFolderError: if the address or the certificate cannot be used.
-        """
+        """Listen; `serve_forever` then answers."""
         self.witness = witness
         self.reload_wanted = False
         self.life_s = life_s
@@ -241,10 +237,6 @@ def serve(
         port: Port to listen on; 0 takes a free one.
         certificate: Speak TLS with it.
         started: Called once when the port is open; `url` and `witness` say the rest.
-
-    Raises:
-        RunFolderError: if the folder, the port or the certificate cannot be used.
-        AuditError: if what the witness remembers is not sound.
     """
     witness = Witness(folder)
     try:

@@ -72,9 +72,6 @@ def check_succession(
     Guarantees:
         Entries that no witness saw are not taken over.
         Entries that witnesses saw are not left out.
-
-    Raises:
-        AuditError: if the cited checkpoint is not the last witnessed one.
     """
     last = last_witnessed(notes, policy)
     if last is None:

@@ -23,12 +23,12 @@ from typing import Any
 from cryptography import x509
 
 from lexfed.audit.storage.held_folder import Folder, make_folder
-from lexfed.audit.storage.layout import SIGNED, TIMESTAMPS
+from lexfed.audit.storage.write_protocol import SIGNED, TIMESTAMPS
 from lexfed.audit.witness.bounded_http import MissingHttpReply, exchange
 from lexfed.durable import part_path, write_atomically
 from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.signing.base64_text import parse_decimal
+from lexfed.signing.strict_text import parse_decimal
 
 TIMEOUT_S = 10.0
 MAX_TOKEN = 65_536
@@ -52,11 +52,7 @@ class MissingTimeStamp:
 
 
 def load_roots(path: Path) -> TrustedRoots:
-    """Read the certificates of trusted authorities from a PEM file.
-
-    Raises:
-        RunFolderError: if there are none.
-    """
+    """Read the certificates of trusted authorities from a PEM file."""
     try:
         return x509.load_pem_x509_certificates(
             read_plain(path, MOST_OF_A_DOCUMENT, links=True)
@@ -146,12 +142,7 @@ def verify_token(
 
 
 def check_stamps(log: Path, roots: TrustedRoots) -> Mapping[int, int]:
-    """Check every token of a log and return the time of each stamped size.
-
-    Raises:
-        AuditError: naming the first file that is not sound.
-        RunFolderError: if a file cannot be read, or the extra is not installed.
-    """
+    """Check every token of a log and return the time of each stamped size."""
     times = {}
     with Folder(log) as files:
         for name in files.listing(TIMESTAMPS):

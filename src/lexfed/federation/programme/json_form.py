@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.federation.programme.sequence import Programme
-from lexfed.signing import strict_json
+from lexfed.signing.strict_text import parse_json
 
 CLOSE = 1e-9
 """Largest relative distance between floats of two machines."""
@@ -51,7 +51,7 @@ def from_bytes(content: bytes) -> Programme:
     Raises:
         AuditError: if the bytes are not a programme of this version.
     """
-    strict_json.loads(content)
+    parse_json(content)
     try:
         sent = _Sent.model_validate_json(content)
     except (ValidationError, ValueError) as error:

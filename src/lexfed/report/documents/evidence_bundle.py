@@ -37,22 +37,9 @@ from lexfed.audit.entries.envelopes import body_of
 from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.log.logged_files import MODEL, read_logged
 from lexfed.audit.storage.held_folder import Folder
-from lexfed.audit.storage.layout import (
-    SIGNED,
-    TIMESTAMPS,
-    full_form,
-    is_inside,
-    partial_tiles,
-)
 from lexfed.audit.storage.reader import LogView
-from lexfed.audit.storage.write_protocol import MAX_NOTE
-from lexfed.audit.tree.tiles import (
-    TILE_HEIGHT,
-    TILE_WIDTH,
-    bundle_files,
-    encode_bundle,
-    tile_files,
-)
+from lexfed.audit.storage.write_protocol import MAX_NOTE, SIGNED, TIMESTAMPS
+from lexfed.audit.tree.tiles import bundle_files, partial_tiles, tile_files
 from lexfed.errors import AuditError
 from lexfed.report.documents.verify_instructions import verify_text
 from lexfed.report.facts.dossier import Dossier
@@ -152,14 +139,11 @@ def _stamped(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
 def _partial_files(view: LogView, size: int) -> Iterator[tuple[str, bytes]]:
     """Yield the right edge of the log as it was at a smaller size."""
     for name in partial_tiles(size):
-        first, last = name.index * TILE_WIDTH, name.index * TILE_WIDTH + name.width
-        if is_inside(full_form(name), view.size):
+        if name.full_form.is_inside(view.size):
             continue  # a reader of the old checkpoint takes the full tile
-        if name.level is None:
-            yield f"log/{name.path}", encode_bundle(view.entries[first:last])
-        else:
-            nodes = view.tree.nodes(name.level * TILE_HEIGHT, first, last)
-            yield f"log/{name.path}", b"".join(nodes)
+        is_bundle = name.level is None
+        content = name.bundle(view.entries) if is_bundle else name.hashes(view.tree)
+        yield f"log/{name.path}", content
 
 
 def _cited(evidence: Evidence) -> set[str]:

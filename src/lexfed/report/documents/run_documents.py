@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lexfed.audit.entries import CompletionEntry, Export
+from lexfed.audit.log.access import UnloggedExport, exports_are_sound, log_export
 from lexfed.audit.log.audit_log import utc_now
 from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.log.exports import UnloggedExport, exports_are_sound, log_export
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.verify import RunVerdict, verify_run
 from lexfed.durable import write_atomically

@@ -6,7 +6,7 @@ from importlib import metadata
 
 from lexfed.audit.entries import Genesis
 from lexfed.report.facts.dossier import Dossier
-from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.strict_text import encode_base64
 
 VERIFIER = f"lexfed {metadata.version('lexfed')}"
 

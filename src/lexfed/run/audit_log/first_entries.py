@@ -24,7 +24,7 @@ from lexfed.audit.entries import (
     decimal,
 )
 from lexfed.audit.entries.masking_record import PROTOCOL
-from lexfed.audit.entries.roster import roster_bytes
+from lexfed.audit.entries.opening import roster_bytes
 from lexfed.audit.log.audit_log import KeyedEntry
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.audit.storage.blobs import Blobs
@@ -38,8 +38,8 @@ from lexfed.run.audit_log.governance import governance_entries, party_of
 from lexfed.run.audit_log.keys import RunKeys
 from lexfed.run.audit_log.logbook import by_label, name_of
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import fingerprint
+from lexfed.signing.strict_text import encode_base64
 from lexfed.tiers import Tier
 from lexfed.version import __version__
 

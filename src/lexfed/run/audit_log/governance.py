@@ -22,7 +22,7 @@ from lexfed.audit.entries import (
     SpecialBasis,
     Transforms,
 )
-from lexfed.audit.entries.governance import (
+from lexfed.audit.entries.lifecycle import (
     CONTROLLER_GROUPS,
     PROCESSOR_GROUPS,
     GroupName,

@@ -25,8 +25,7 @@ from lexfed.audit.entries import (
     decimal,
 )
 from lexfed.audit.entries.masking_record import aggregation_of
-from lexfed.audit.log.audit_log import AuditLog
-from lexfed.audit.log.witness_panel import WitnessPanel
+from lexfed.audit.log.audit_log import AuditLog, WitnessPanel
 from lexfed.audit.rules.evaluation import certify
 from lexfed.audit.vocabulary import AbortCause
 from lexfed.budget.noise_plan import Budget

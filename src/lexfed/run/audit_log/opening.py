@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lexfed.audit.entries import AbortedRoundEntry, ChangeEntry, Genesis, RoundEntry
-from lexfed.audit.entries.roster import parties_of
+from lexfed.audit.entries.opening import parties_of
 from lexfed.audit.log.access import open_for_appending
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.log.evidence import read_evidence

@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from lexfed.audit.log.witness_panel import WitnessPanel
+from lexfed.audit.log.audit_log import WitnessPanel
 from lexfed.audit.tree.trust_policy import parse_policy
-from lexfed.audit.witness.client import WitnessTarget
+from lexfed.audit.witness.client import targets_of
 from lexfed.audit.witness.time_stamps import load_roots
 from lexfed.config.tables.audit import AuditTable
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
@@ -38,10 +38,7 @@ def witnessing_of(audit: AuditTable, base: Path) -> WitnessPanel:
     policy = parse_policy(content, str(path))
     urls = {**policy.urls, **audit.witnesses}
     _check_names(set(policy.witnesses), urls, str(path))
-    targets = tuple(
-        WitnessTarget(name, key, urls[name]) for name, key in policy.witnesses.items()
-    )
-    return WitnessPanel(content, targets, authority)
+    return WitnessPanel(content, targets_of(policy, urls), authority)
 
 
 def _check_names(known: set[str], urls: Mapping[str, str], path: str) -> None:

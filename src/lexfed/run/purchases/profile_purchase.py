@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lexfed.audit.log.access import UnloggedExport, is_logged, log_export
 from lexfed.audit.log.evidence import read_evidence
-from lexfed.audit.log.exports import UnloggedExport, is_logged, log_export
 from lexfed.audit.log.logged_files import PROFILE
 from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import OpenConfig, load_open

@@ -29,7 +29,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.log.logged_files import digest_of
 from lexfed.audit.verify import Status, verify_run
-from lexfed.audit.verify.sites.participation import charges_signed_for
+from lexfed.audit.verify.participation import charges_signed_for
 from lexfed.durable import read_lines
 from lexfed.errors import AuditError
 from lexfed.privacy.releases import Release

@@ -41,9 +41,8 @@ from lexfed.errors import (
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain_or_link, read_plain
 from lexfed.secagg.envelopes.identities import Roster
-from lexfed.signing import strict_json
-from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.keys import create_key, load_key
+from lexfed.signing.strict_text import decode_base64, encode_base64, parse_json
 
 _PURPOSE = "lexfed-enrolment-v1"
 _MOST = 1_048_576
@@ -244,7 +243,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def _parse(kind: type[_Model], path: Path) -> _Model:
     try:
         with open(path, "rb", opener=plain_or_link) as file:
-            return kind.model_validate(strict_json.loads(file.read(_MOST)))
+            return kind.model_validate(parse_json(file.read(_MOST)))
     except OSError as error:
         what = f"cannot be read: {system_reason(error)}"
         raise ConfigError([Problem(str(path), what)]) from error

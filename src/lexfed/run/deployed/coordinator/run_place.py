@@ -29,8 +29,7 @@ from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.deployed.terms.bundle import CONFIG, Bundle
 from lexfed.run.folder import EVENTS
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.signing import strict_json
-from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.strict_text import decode_base64, encode_base64, parse_json
 
 _JOIN = "join.json"
 _PROGRAMME = "programme.json"
@@ -126,7 +125,7 @@ class RunPlace:
         except FileNotFoundError:
             return self._new(bundle)
         try:
-            strict_json.loads(content)
+            parse_json(content)
             found = _File.model_validate_json(content)
             statements = {
                 name: decode_base64(text, "statement")

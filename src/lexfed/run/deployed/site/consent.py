@@ -31,7 +31,7 @@ from lexfed.run.deployed.site.state_lock import SiteLock
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.deployed.terms.site_rules import OwnRules
 from lexfed.run.deployed.wire.size_limits import require_weights
-from lexfed.signing import strict_json
+from lexfed.signing.strict_text import parse_json
 from lexfed.tiers import MODEL_TIERS, Tier
 
 _FILE = "consents.json"
@@ -232,7 +232,7 @@ def _read(kit: Kit) -> dict[str, str | None]:
     except OSError as error:
         raise RunFolderError(f"cannot read `{path}`") from error
     try:
-        strict_json.loads(content)
+        parse_json(content)
         return dict(_File.model_validate_json(content).consents)
     except (AuditError, ValidationError) as error:
         raise RunFolderError(

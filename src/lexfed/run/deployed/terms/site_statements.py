@@ -15,7 +15,7 @@ from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.deployed.terms.site_rules import OwnRules
 from lexfed.run.deployed.wire.messages import SiteStatement, UnitCounts, unseal
 from lexfed.run.pricing.site_budgets import SiteLimits
-from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.strict_text import decode_base64, encode_base64
 from lexfed.tiers import Tier
 from lexfed.version import __version__
 

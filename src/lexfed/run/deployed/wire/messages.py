@@ -33,9 +33,9 @@ from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.federation.flare.kit.folder import SiteName
 from lexfed.run.deployed.wire.size_limits import MOST_PROGRAMME
-from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, fingerprint
+from lexfed.signing.strict_text import decode_base64, encode_base64
 from lexfed.terms import TierName
 
 EnrolmentKind = Literal[

@@ -3,23 +3,19 @@
 
 Each round logs its mechanism event and the epsilon so far. Here the events are composed
 again, round by round, lost rounds included: a stated number must not be below the
-computed one, must never decrease, and must not exceed its budget. `plan_adherence`
-looks whether the events are what was planned.
+computed one, must never decrease, and must not exceed its budget. Whether the events
+are what was planned is checked in `plan`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lexfed.audit.entries import (
-    AbortedRoundEntry,
-    ChargedEvent,
-    PolicyEntry,
-    RoundEntry,
-)
+from lexfed.audit.entries import PolicyEntry, RoundEntry
 from lexfed.audit.log.evidence import Evidence
-from lexfed.audit.verify.guarantee.plan_price import (
+from lexfed.audit.verify.plan import (
     NOT_PRIVATE,
+    LoggedCharge,
     LoggedPlan,
+    charges,
     not_below,
     read_plan,
     shown,
@@ -31,63 +27,24 @@ from lexfed.privacy.run_ledger import RunningTotal
 from lexfed.tiers import Tier
 
 
-@dataclass(frozen=True)
-class LoggedCharge:
-    """One number of a round and what it was charged for."""
-
-    index: int
-    round: int
-    event: ChargedEvent | None
-    entry: RoundEntry | None
-
-
-def charges(evidence: Evidence) -> Iterator[LoggedCharge]:
-    """Yield the charges, one for each round number, in the order of the log."""
-    last = 0
-    for index, record in enumerate(evidence.records):
-        entry = record.entry
-        if isinstance(entry, RoundEntry):
-            yield LoggedCharge(index, entry.round, entry.event, entry)
-            last = entry.round
-        elif isinstance(entry, AbortedRoundEntry) and entry.round != last:
-            yield LoggedCharge(index, entry.round, entry.event, None)
-            last = entry.round
-
-
-def release_of(charge: LoggedCharge) -> Release:
-    """Return the event as accountants know it.
-
-    Raises:
-        Unsound: if there is none, or it has numbers out of range.
-    """
-    if charge.event is None:
-        raise Unsound(f"round {charge.round} has no event", charge.index)
-    try:
-        return charge.event.release()
-    except ValueError as error:
-        raise Unsound(f"round {charge.round}: {error}", charge.index) from error
-
-
 def spent(evidence: Evidence) -> str | Remark:
     """Budgets are recomputed from the events and compared, round by round."""
     planned = read_plan(evidence)
     if planned is None:
         return _unspent(evidence)
-    sums = _Sums(planned, _total(planned))
+    sums = _Sums(planned, _empty_total(planned))
     for charge in charges(evidence):
         sums.add(charge)
-    record, policy = sums.total.record, planned.policy
-    tiers = ", ".join(
-        f"{t.label} {shown(value)}" for t, value in sums.total.tiers.items()
-    )
+    total, policy = sums.total, planned.policy
+    tiers = ", ".join(f"{t.label} {shown(value)}" for t, value in total.tiers.items())
     return (
-        f"{sums.rounds} rounds: record {shown(record)} of {policy.epsilon} at delta "
-        f"{policy.delta} by {sums.total.accountant.upper()}"
+        f"{sums.rounds} rounds: record {shown(total.record)} of {policy.epsilon} at "
+        f"delta {policy.delta} by {total.accountant.upper()}"
         + (f"; tiers {tiers}" if tiers else "")
     )
 
 
-def _total(planned: LoggedPlan) -> RunningTotal:
+def _empty_total(planned: LoggedPlan) -> RunningTotal:
     plan, policy = planned.plan, planned.policy
     ceilings: dict[Tier | None, float] = {
         Tier.parse(name): float(value) for name, value in plan.tiers.items()
@@ -112,13 +69,10 @@ class _Sums:
     @property
     def budgets(self) -> dict[str, str | None]:
         policy = self.planned.policy
-        budgets: dict[str, str | None] = {"record": policy.epsilon}
-        for name, cap in policy.caps.items():
-            budgets[name] = cap
-        return budgets
+        return {"record": policy.epsilon} | dict(policy.caps)
 
     def add(self, charge: LoggedCharge) -> None:
-        release = release_of(charge)
+        release = charge.release
         self.rounds += 1
         self.total = self.total.after(release)
         if charge.entry is None:
@@ -139,8 +93,7 @@ class _Sums:
         self.stated = stated
 
     def _settings(self, entry: RoundEntry, index: int) -> None:
-        policy = self.planned.policy
-        if entry.delta != policy.delta:
+        if entry.delta != self.planned.policy.delta:
             raise Unsound("`delta` is not that of the policy", index)
         if entry.accountant != self.total.accountant:
             raise Unsound(
@@ -174,10 +127,10 @@ def _unspent(evidence: Evidence) -> Remark:
     policy = evidence.last(PolicyEntry)
     if policy is None or policy.mechanism != "none":
         return Remark("nothing was planned, nothing was spent")
-    for found in evidence.of(RoundEntry):
-        entry = found.entry
+    for logged in evidence.of(RoundEntry):
+        entry = logged.entry
         if entry.update is not None or entry.state is not None:
-            raise Unsound("has a hash of values without noise", found.index)
+            raise Unsound("has a hash of values without noise", logged.index)
         if entry.epsilon is not None or entry.epsilon_so_far is not None:
-            raise Unsound("states an epsilon although no noise is added", found.index)
+            raise Unsound("states an epsilon although no noise is added", logged.index)
     return Remark(NOT_PRIVATE)

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON that means the same to every reader, or is refused.
+"""JSON, base64 and decimal numbers that mean the same to every reader, or are refused.
 
 The JSON of RFC 8259 leaves open what a duplicate key, a lone surrogate or a number
 beyond a double means; two honest programs may read two different documents from the
 same signed bytes. I-JSON [RFC 7493] closes those doors and RFC 8785 assumes them
-closed. `loads` keeps to it: UTF-8 without a byte order mark, unique keys, whole numbers
-up to 2^53-1, finite numbers, no lone surrogates, and a bounded depth.
+closed. `parse_json` keeps to it: UTF-8 without a byte order mark, unique keys, whole
+numbers up to 2^53-1, finite numbers, no lone surrogates, and a bounded depth.
+
+Base64 has the standard alphabet, is padded, without white space, and unused bits are
+zero [RFC 4648, 4 and 3.5]. The decoders of most languages accept more, so the same
+bytes would have several texts and a changed text could pass for the signed one.
 """
 
+import binascii
 import json
 import re
 from collections import Counter
@@ -22,9 +27,10 @@ MAX_INTEGER = 2**53 - 1
 """Beyond it, a reader that holds numbers as doubles sees another number."""
 
 _FRACTION = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.eE]")
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
-def loads(data: bytes, max_depth: int = MAX_DEPTH) -> Any:
+def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> Any:
     """Return the value of JSON bytes.
 
     Guarantees:
@@ -47,12 +53,12 @@ def loads(data: bytes, max_depth: int = MAX_DEPTH) -> Any:
         raise _too_deep(max_depth) from error
     # Most documents cannot break the last two rules; only the others are walked.
     if data.count(b"[") + data.count(b"{") > max_depth or b"\\u" in data:
-        _walk(value, max_depth)
+        _check_values(value, max_depth)
     return value
 
 
-def is_canonical(data: bytes, value: Any) -> bool:
-    """Return True if `data`, which `loads` read as `value`, are its RFC 8785 bytes."""
+def is_canonical_json(data: bytes, value: Any) -> bool:
+    """Return True if `data`, parsed as `value`, are its RFC 8785 bytes."""
     # Without fractions and beyond-ASCII keys the standard encoder, several times
     # faster, writes the same bytes; in them a fraction follows one of `:,[`.
     if data.isascii() and not _FRACTION.search(data):
@@ -60,27 +66,23 @@ def is_canonical(data: bytes, value: Any) -> bool:
     return canonical_bytes(value) == data
 
 
-def _walk(value: Any, max_depth: int) -> None:
+def _check_values(value: Any, max_depth: int) -> None:
+    """Refuse lone surrogates and deep nesting."""
     waiting = [(value, 0)]
     while waiting:
         item, depth = waiting.pop()
         if isinstance(item, str):
-            _check_text(item)
+            try:
+                item.encode()
+            except UnicodeEncodeError as error:
+                raise AuditError("JSON text has a lone surrogate") from error
         elif isinstance(item, dict | list):
             if depth == max_depth:
                 raise _too_deep(max_depth)
             if isinstance(item, dict):
                 waiting += [(key, depth) for key in item]
-                waiting += [(inner, depth + 1) for inner in item.values()]
-            else:
-                waiting += [(inner, depth + 1) for inner in item]
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise AuditError("JSON text has a lone surrogate") from error
+                item = item.values()
+            waiting += [(inner, depth + 1) for inner in item]
 
 
 def _too_deep(max_depth: int) -> AuditError:
@@ -119,7 +121,40 @@ _decoder = json.JSONDecoder(
     parse_float=_real,
     parse_constant=_constant,
 )
-
 _encoder = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
+
+
+def encode_base64(data: bytes) -> str:
+    """Return padded standard base64 without a newline."""
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+def decode_base64(text: str, where: str) -> bytes:
+    """Return the bytes; `AuditError` naming `where` unless it is their one spelling."""
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:  # binascii.Error, or a character beyond ASCII
+        raise AuditError(f"{where}: not standard base64") from error
+    if encode_base64(data) != text:
+        raise AuditError(f"{where}: base64 with more than one spelling")
+    return data
+
+
+def decode_hash(text: str, where: str) -> bytes:
+    """Return a hash of 32 bytes from its base64 text."""
+    data = decode_base64(text, where)
+    if len(data) != 32:
+        raise AuditError(f"{where}: expected 32 bytes, got: {len(data)}")
+    return data
+
+
+def parse_decimal(text: str, where: str) -> int:
+    """Return a number below 2^63 written without sign or leading zeros."""
+    number = int(text) if _DECIMAL.fullmatch(text) else -1
+    if not 0 <= number < 2**63:
+        raise AuditError(
+            f"{where}: not a decimal number from 0 to 2^63-1, got: {text[:30]!a}"
+        )
+    return number

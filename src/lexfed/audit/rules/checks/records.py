@@ -7,13 +7,12 @@ from lexfed.audit.entries import (
     RecordOfProcessing,
     ResumptionEntry,
 )
-from lexfed.audit.entries.governance import CONTROLLER_GROUPS, PROCESSOR_GROUPS
-from lexfed.audit.rules.answers import CheckAnswer, met, missing
-from lexfed.audit.rules.catalogue import Rule
-from lexfed.audit.rules.checks.duties.principles import kept_or_deleted
-from lexfed.audit.rules.documents import find
+from lexfed.audit.entries.lifecycle import CONTROLLER_GROUPS, PROCESSOR_GROUPS
+from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, missing
+from lexfed.audit.rules.checks.principles import kept_or_deleted
 from lexfed.audit.rules.fact_queries import (
     categories,
+    find_document,
     gap_free,
     in_force,
     tags_in,
@@ -99,7 +98,7 @@ def bias(facts: LogFacts, _: Rule) -> CheckAnswer:
     at = facts.governance
     if at is None or at.entry.bias_correction is None:
         return missing("not stated: `audit.governance.bias_correction`")
-    reasons, access = _record(facts, "controller"), find(facts, "access-list")
+    reasons, access = _record(facts, "controller"), find_document(facts, "access-list")
     problem, evidence = kept_or_deleted(facts, "bias-data")
     gaps = [] if problem is None else [problem]
     if reasons is None or not reasons.entry.bias_reason:

@@ -36,7 +36,7 @@ SKEW_S = 300
 
 
 def log_key(evidence: Evidence) -> str | Remark:
-    """Return the source of the key that the log is verified with, in words."""
+    """Return in words where the key comes from that the log is verified with."""
     key = evidence.custody.log_key.key_id.hex()
     if evidence.trusted:
         return f"{key}, by your policy"
@@ -137,19 +137,14 @@ def _text(seconds: int) -> str:
 
 @dataclass(frozen=True)
 class MistimedEntry:
-    """One entry whose time lies outside what others signed.
-
-    Attributes:
-        index: Which entry.
-        time: What it claims, in seconds since 1970.
-        earliest: Latest signed time before it, or None.
-        latest: Earliest signed time after it, or None.
-    """
+    """An entry whose time lies outside what others signed, in seconds since 1970."""
 
     index: int
     time: int
     earliest: int | None
+    """Latest signed time before it, or None."""
     latest: int | None
+    """Earliest signed time after it, or None."""
 
     def __str__(self) -> str:
         """The line a person reads."""
@@ -162,29 +157,24 @@ class MistimedEntry:
 
 
 def times_in_order(
-    entry_times: Sequence[int],
-    cosignature_times: Sequence[tuple[int, int]],
-    skew: int,
+    entry_times: Sequence[int], signed_times: Sequence[tuple[int, int]], skew: int
 ) -> tuple[MistimedEntry, ...]:
     """Return the entries whose times disagree with signed times, in order.
 
-    Args:
-        entry_times: The time each entry claims, by index.
-        cosignature_times: Pairs (size, time) of cosignatures and time stamps, in any
-            order, of any number of witnesses.
-        skew: Seconds by which clocks may differ.
+    Signed times are pairs (size, time) of cosignatures and time stamps, in any order,
+    of any number of witnesses; clocks may differ by `skew` seconds.
 
     Guarantees:
         An entry claimed later than a signature that covers it, plus skew, is returned.
         An entry claimed earlier than a signature made without it, less skew, is too.
         Without signatures nothing is returned: there is nothing to compare with.
     """
-    signed = sorted(cosignature_times)
+    signed = sorted(signed_times)
     sizes = [size for size, _ in signed]
     times = [time for _, time in signed]
     latest_of_smaller = list(accumulate(times, max))
     earliest_of_larger = list(accumulate(reversed(times), min))[::-1]
-    found = []
+    mistimed = []
     for index, time in enumerate(entry_times):
         smaller = bisect_right(sizes, index)
         earliest = latest_of_smaller[smaller - 1] if smaller else None
@@ -192,5 +182,5 @@ def times_in_order(
         too_early = earliest is not None and time < earliest - skew
         too_late = latest is not None and time > latest + skew
         if too_early or too_late:
-            found.append(MistimedEntry(index, time, earliest, latest))
-    return tuple(found)
+            mistimed.append(MistimedEntry(index, time, earliest, latest))
+    return tuple(mistimed)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from lexfed.audit.entries import Participation, PolicyEntry, RoundEntry, receipts
 from lexfed.audit.entries.receipts import Receipt, ReceiptSubject
-from lexfed.audit.log.custody import raw_key
-from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.log.evidence import Evidence, IndexedEntry, raw_key
 from lexfed.audit.storage.held_folder import Folder
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import AuditError, RunFolderError
@@ -24,14 +23,16 @@ MAX_SEALED = 1 << 28
 
 
 @dataclass
-class _Seen:
-    """Keys and charges of sites, and counts of receipts, over the rounds so far."""
+class _Receipts:
+    """Keys and charges of the sites, and counts over the rounds so far."""
 
     keys: dict[str, bytes]
     charged: dict[str, int] = field(default_factory=dict)
     signed: int = 0
-    words: int = 0
+    unbacked: int = 0
+    """Rounds without receipts."""
     closed: int = 0
+    """Rounds whose receipts are sealed for the verifier, too."""
 
 
 def participants(evidence: Evidence) -> str | Remark:
@@ -39,9 +40,9 @@ def participants(evidence: Evidence) -> str | Remark:
     if evidence.last(PolicyEntry) is None or not evidence.of(RoundEntry):
         return Remark("no round, nobody took part")
     seen = _all_rounds(evidence)
-    if seen.words:
+    if seen.unbacked:
         return Remark(
-            f"{seen.words} rounds without receipts: who took part is the "
+            f"{seen.unbacked} rounds without receipts: who took part is the "
             "coordinator's word only"
         )
     sealed = f", {seen.closed} rounds sealed and not opened" if seen.closed else ""
@@ -50,21 +51,15 @@ def participants(evidence: Evidence) -> str | Remark:
 
 
 def charges_signed_for(evidence: Evidence) -> dict[str, int]:
-    """Return the number of charges of each site by its last receipt here: by key id.
-
-    Raises:
-        Unsound: if a receipt is not sound.
-    """
+    """Return the number of charges of each site by its last receipt here: by key id."""
     return _all_rounds(evidence).charged
 
 
-def _all_rounds(evidence: Evidence) -> _Seen:
-    seen, policy = _Seen(site_keys(evidence)), evidence.last(PolicyEntry)
-    if policy is None:
-        return seen
-    for found in evidence.of(RoundEntry):
-        _secrecy(found.entry, policy, found.index)
-        _one_round(evidence, policy, found.entry, found.index, seen)
+def _all_rounds(evidence: Evidence) -> _Receipts:
+    seen, policy = _Receipts(site_keys(evidence)), evidence.last(PolicyEntry)
+    if policy is not None:
+        for logged in evidence.of(RoundEntry):
+            _one_round(evidence, policy, logged, seen)
     return seen
 
 
@@ -78,26 +73,27 @@ def site_keys(evidence: Evidence) -> dict[str, bytes]:
     return {fingerprint(key): key for key in keys}
 
 
-def _secrecy(entry: RoundEntry, policy: PolicyEntry, index: int) -> None:
-    open_list = entry.participation.receipts == "open"
-    if policy.secret_sampling and (entry.participation.sites is not None or open_list):
-        raise Unsound("shows who took part, which the guarantee keeps secret", index)
-    if not policy.secret_sampling and entry.participation.sites is None:
-        raise Unsound("does not say how many sites took part", index)
-
-
 def _one_round(
-    evidence: Evidence, policy: PolicyEntry, entry: RoundEntry, index: int, seen: _Seen
+    evidence: Evidence,
+    policy: PolicyEntry,
+    logged: IndexedEntry[RoundEntry],
+    seen: _Receipts,
 ) -> None:
+    entry, index = logged.entry, logged.index
     stated = entry.participation
+    shown = stated.sites is not None or stated.receipts == "open"
+    if policy.secret_sampling and shown:
+        raise Unsound("shows who took part, which the guarantee keeps secret", index)
+    if not policy.secret_sampling and stated.sites is None:
+        raise Unsound("does not say how many sites took part", index)
     if (stated.digest is None) != (stated.receipts == "none"):
         raise Unsound("receipts and their digest do not fit together", index)
     if stated.receipts == "none":
         if seen.keys:
             raise Unsound("has no receipts, although the sites have keys", index)
-        seen.words += 1
+        seen.unbacked += 1
         return
-    blob = _list_of(evidence, stated, entry.round, index)
+    blob = _receipt_list(evidence, stated, entry.round, index)
     if blob is None:
         seen.closed += 1
         return
@@ -108,7 +104,7 @@ def _one_round(
             index,
         )
     for key_id, receipt in signed.items():
-        _receipt(evidence, policy, entry, index, receipt)
+        _check_receipt(evidence, policy, logged, receipt)
         if entry.event is not None and receipt.charged <= seen.charged.get(key_id, 0):
             raise Unsound(f"site {key_id[:16]} was not charged for it", index)
         seen.charged[key_id] = receipt.charged
@@ -117,7 +113,7 @@ def _one_round(
     seen.signed += len(signed)
 
 
-def _list_of(
+def _receipt_list(
     evidence: Evidence, stated: Participation, number: int, index: int
 ) -> bytes | None:
     digest = stated.digest or ""
@@ -136,27 +132,22 @@ def _list_of(
 
 
 def receipts_in(blob: bytes, keys: dict[str, bytes], index: int) -> dict[str, Receipt]:
-    """Return the receipts of a list by the key that signed each.
-
-    Raises:
-        Unsound: if one is not a receipt, or not signed by a site.
-    """
+    """Return the receipts of a list by the key that signed each."""
     try:
         return dict(receipts.check(each, keys) for each in receipts.decode(blob))
     except AuditError as error:
         raise Unsound(error.message, index) from error
 
 
-def _receipt(
+def _check_receipt(
     evidence: Evidence,
     policy: PolicyEntry,
-    entry: RoundEntry,
-    index: int,
+    logged: IndexedEntry[RoundEntry],
     receipt: Receipt,
 ) -> None:
-    event = entry.event
+    entry, index = logged.entry, logged.index
     subject = ReceiptSubject(
-        evidence.origin, evidence.run, policy.programme, entry.round, event
+        evidence.origin, evidence.run, policy.programme, entry.round, entry.event
     )
     try:
         receipts.expect(
@@ -167,7 +158,7 @@ def _receipt(
         )
     except AuditError as error:
         raise Unsound(error.message, index) from error
-    if (receipt.query is None) != (event is None):
+    if (receipt.query is None) != (entry.event is None):
         raise Unsound("receipt: `query` is hashed exactly where noise is added", index)
     if receipt.charged > entry.round:
         raise Unsound(

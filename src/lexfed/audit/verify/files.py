@@ -7,12 +7,13 @@ is there, it must be the one that was logged.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lexfed.audit.entries import (
     BudgetPlan,
     CompletionEntry,
     Deletion,
+    Entry,
     Export,
     FeatureTags,
     PolicyEntry,
@@ -27,6 +28,7 @@ from lexfed.audit.log.logged_files import (
     STATEMENT,
     digest_of,
     logged_files,
+    speaks_of_this_log,
 )
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import AuditError
@@ -42,13 +44,21 @@ NOT_YET = (STATE, MODEL, CLAIM, STATEMENT, BUNDLE)
 """Files without a digest in the log before their entry, some of them never without
 privacy."""
 
+_CITED: Mapping[type[Entry], tuple[str, ...]] = {
+    PolicyEntry: ("config", "policy"),
+    FeatureTags: ("tags", "encoding"),
+    BudgetPlan: ("plan", "releases", "profiles"),
+    CompletionEntry: ("claim",),
+}
+"""Fields that hold digests of blobs."""
+
 
 def blobs(evidence: Evidence) -> str | Remark:
     """Everything that entries cite is there, and whatever is there has its digest."""
     cited = dict(_cited(evidence))
-    erased = {found.entry.digest for found in evidence.of(Deletion)}
-    there = evidence.blobs.digests()
-    gone = cited.keys() & erased - set(there)
+    erased = {deletion.entry.digest for deletion in evidence.of(Deletion)}
+    present = evidence.blobs.digests()
+    gone = cited.keys() & erased - set(present)
     for digest, (what, index) in cited.items():
         if digest in gone:
             continue
@@ -56,10 +66,10 @@ def blobs(evidence: Evidence) -> str | Remark:
             evidence.blobs.get(digest)
         except AuditError as error:
             raise Unsound(f"`{what}`: {error.message}", index) from error
-    for digest in there:
+    for digest in present:
         if digest not in cited:
             evidence.blobs.get(digest)
-    text = f"{len(there)} blobs have their digests, none that is cited is missing"
+    text = f"{len(present)} blobs have their digests, none that is cited is missing"
     return Remark(f"{text}; {len(gone)} were erased") if gone else text
 
 
@@ -67,20 +77,11 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
     """Yield digest, name and place of the blobs that entries rest on."""
     for index, record in enumerate(evidence.records):
         entry = record.entry
-        named: dict[str, str | None] = {}
-        if isinstance(entry, PolicyEntry):
-            named = {"config": entry.config, "policy": entry.policy}
-        elif isinstance(entry, FeatureTags):
-            named = {"tags": entry.tags, "encoding": entry.encoding}
-        elif isinstance(entry, BudgetPlan):
-            named = {"plan": entry.plan, "releases": entry.releases}
-            named["profiles"] = entry.profiles
-        elif isinstance(entry, RoundEntry):
-            named = {"aggregation.evidence": entry.aggregation.evidence}
+        named = {name: getattr(entry, name) for name in _CITED.get(type(entry), ())}
+        if isinstance(entry, RoundEntry):
+            named["aggregation.evidence"] = entry.aggregation.evidence
             if entry.participation.receipts == "open":
                 named["participation.digest"] = entry.participation.digest
-        elif isinstance(entry, CompletionEntry):
-            named = {"claim": entry.claim}
         for what, digest in named.items():
             if digest is not None:
                 yield digest, (what, index)
@@ -95,47 +96,43 @@ def run_files(evidence: Evidence) -> str | Remark:
     for policy in evidence.of(PolicyEntry):
         if policy.entry.config != evidence.genesis.config:
             raise Unsound("`config` is not that of entry 0", policy.index)
-    found, absent = 0, []
+    present, absent = 0, []
     for logged in logged_files(evidence):
-        here = digest_of(evidence.folder / logged.name)
-        if here is None:
-            absent.append(f"`{logged.name}`")
-        elif here not in logged.digests:
-            raise Unsound(
-                f"`{logged.name}` is not the file that was logged", logged.index
-            )
+        name = f"`{logged.name}`"
+        digest = digest_of(evidence.folder / logged.name)
+        if digest is None:
+            absent.append(name)
+        elif digest not in logged.digests:
+            raise Unsound(f"{name} is not the file that was logged", logged.index)
         else:
-            found += 1
-    text = f"{found} files are the logged ones"
+            present += 1
+    text = f"{present} files are the logged ones"
     return Remark(f"{text}; not here: {', '.join(absent)}") if absent else text
 
 
 def other_files(evidence: Evidence) -> str | Remark:
     """Name the files of a run whose content nothing in the log shows."""
     logged = {each.name for each in logged_files(evidence)}
-    here = [
+    present = [
         f"`{name}`"
         for name in (*UNLOGGED, *NOT_YET)
         if name not in logged and os.path.lexists(evidence.folder / name)
     ]
-    if here:
-        return Remark(f"the log has no digest of {', '.join(here)}")
+    if present:
+        return Remark(f"the log has no digest of {', '.join(present)}")
     return "none that the log has no digest of"
 
 
 def reports(evidence: Evidence) -> str | Remark:
     """Exports speak of this log, and the report here is one that was logged."""
     exports = evidence.of(Export)
-    for found in exports:
-        size = found.entry.size
-        if size > found.index or (
-            evidence.view.tree.root(size).hex() != found.entry.root
-        ):
-            raise Unsound("speaks of another state of this log", found.index)
-    here = digest_of(evidence.folder / "report.html")
-    if here is None:
+    for export in exports:
+        if not speaks_of_this_log(evidence, export):
+            raise Unsound("speaks of another state of this log", export.index)
+    digest = digest_of(evidence.folder / "report.html")
+    if digest is None:
         return Remark(f"{len(exports)} exports logged, no report here")
-    logged = [found for found in exports if found.entry.digest == here]
+    logged = [export for export in exports if export.entry.digest == digest]
     if not logged and exports:
         raise Unsound(
             "`report.html` is not a report that was logged", exports[-1].index
