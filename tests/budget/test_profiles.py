@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lexfed.budget.noise_plan import Budget, TowerTiers
 from lexfed.budget.sites import (
-    LEAST,
+    LEAST_PARTICIPATION,
     BudgetProfile,
     ParticipationFactors,
     loosest_budget,
@@ -116,7 +116,7 @@ def assert_honoured(
             for name in spent
             if name == "record" or MODEL_TIERS.index(Tier.parse(name)) <= tower
         ]
-        assert min(factors) <= LEAST or max(concerned) >= least
+        assert min(factors) <= LEAST_PARTICIPATION or max(concerned) >= least
 
 
 @pytest.mark.no_cover

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.sites import LEAST
+from lexfed.budget.sites import LEAST_OVERLAP_WEIGHT
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.sketch_learner import column_drifts, leading_columns
@@ -221,7 +221,7 @@ def test_weights_multiply_what_a_site_sends_and_what_it_is_divided_by() -> None:
 BAD_WEIGHTS = (
     [1.0, 1.0, 1.0 + 1e-12],
     [2.0, 1.0, 1.0],
-    [LEAST - 1e-9, 1.0, 1.0],
+    [LEAST_OVERLAP_WEIGHT - 1e-9, 1.0, 1.0],
     [-1.0, 1.0, 1.0],
     [np.nan, 1.0, 1.0],
     [np.inf, 1.0, 1.0],

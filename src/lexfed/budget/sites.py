@@ -67,7 +67,7 @@ from lexfed.privacy.accountants.calibration import (
 from lexfed.privacy.accountants.gdp import Step
 from lexfed.terms import Accountant, Neighbours, Realisation
 
-LEAST = 1e-4
+LEAST_PARTICIPATION = 1e-4
 """A tower that could take part with less than this does not take part."""
 
 Towers = Sequence[Sequence[Step]]
@@ -216,7 +216,7 @@ def _filled(
             if fits < level:
                 level, bound_by = fits, moving
         for tower in open_towers:
-            factors[tower] = level if level >= LEAST else 0.0
+            factors[tower] = level if level >= LEAST_PARTICIPATION else 0.0
         open_towers -= bound_by
     return tuple(factors)
 
@@ -241,9 +241,15 @@ def _largest_rate(
     # Coins of lower rate never cost more (joint convexity of divergences).
     if excess(1.0) <= 0.0:
         return 1.0
-    if excess(LEAST) > 0.0:
+    if excess(LEAST_PARTICIPATION) > 0.0:
         return 0.0
-    rate: float = brentq(excess, LEAST, 1.0, xtol=LEAST / 10.0, rtol=TOLERANCE)
+    rate: float = brentq(
+        excess,
+        LEAST_PARTICIPATION,
+        1.0,
+        xtol=LEAST_PARTICIPATION / 10.0,
+        rtol=TOLERANCE,
+    )
     while excess(rate) > 0.0:
         rate *= 1.0 - TOLERANCE
     return rate

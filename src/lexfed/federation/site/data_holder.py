@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 
 from lexfed.audit.entries import ChargedEvent, receipts
-from lexfed.budget.sites import LEAST
+from lexfed.budget.sites import LEAST_OVERLAP_WEIGHT
 from lexfed.errors import LexfedError, Refused
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.integer_sums import noised_by_site
@@ -375,7 +375,7 @@ _NO_WEIGHTS = np.zeros(0)
 
 def are_weights(array: NDArray[Any]) -> bool:
     """Return True if a site takes these weights: none above 1, nor below the least."""
-    return bool(((array >= LEAST) & (array <= 1.0)).all())
+    return bool(((array >= LEAST_OVERLAP_WEIGHT) & (array <= 1.0)).all())
 
 
 def _may_be_chosen(query: Query, programme: Programme) -> bool:
