@@ -11,7 +11,11 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.engines.clear_sums import Simulation
-from lexfed.federation.planning.draft_releases import METRICS_SHARE, tower_drafts
+from lexfed.federation.planning.draft_releases import (
+    METRICS_SHARE,
+    DraftTower,
+    tower_drafts,
+)
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Reply
 from lexfed.models.rule import network_part
@@ -57,7 +61,8 @@ def test_shares_of_a_tower_sum_to_one(case: str) -> None:
     of = networks(**CASES[case])
     last = len(of.programme.shapes) - 1
     for tower in range(last + 1):
-        wanted = tower_drafts(of.facts, of.choices, of.programme.shapes, tower, 2.0)
+        draft = DraftTower(of.facts, of.choices, of.programme.shapes, tower)
+        wanted = tower_drafts(draft, 2.0)
         assert sum(item.draft.share for item in wanted) == pytest.approx(1.0)
         paid = METRICS_SHARE if of.choices.paid_metrics and tower == last else 0.0
         (deep,) = (item for item in wanted if item.kind == "gradient")

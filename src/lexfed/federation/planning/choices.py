@@ -22,6 +22,25 @@ LINEAR = ("logistic", "linear")
 """Models that are one linear layer."""
 
 
+def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
+    """Return the sites that add shares of noise behind masks.
+
+    Noise in shares needs an honest share in every sum (`privacy.noise.shares`); masks
+    need two honest sites in it, and enough answers to open it
+    (`secagg.masks.thresholds`).
+
+    Raises:
+        ConfigError: if so few sites cannot withstand that much, with words why.
+    """
+    if sites < 2:
+        what = "one site has nobody to add up with"
+        raise ConfigError([Problem("secure aggregation", what, "let more take part")])
+    # Beyond all sites is as impossible as all of them, and has the same words.
+    cohort = NoiseCohort(sites, min(colluders, sites), min(dropouts, sites))
+    Threshold.malicious(sites, colluders, dropouts)
+    return cohort
+
+
 @dataclass(frozen=True)
 class Choices:
     """People's choices for training; every field has a key in `lexfed.toml`."""
@@ -118,11 +137,9 @@ class PopulationFacts:
 
     Attributes:
         encoding: slots of every column and tier.
-        loss: of the task.
         outputs: number of logits.
         units: public number of units.
         divisor: that makes a full-batch sum a mean.
-        sites: names of the sites.
         site_weights: public weight of each site's sum, at most 1.
         places: rows that a unit may have.
         site_units: public guess of the number of units at each site.
@@ -141,18 +158,3 @@ class PopulationFacts:
     site_units: tuple[float, ...] = ()
     profiles: tuple[BudgetProfile, ...] = ()
     classes: tuple[RecordClass, ...] = ()
-
-
-def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
-    """Return the sites that add shares of noise behind masks.
-
-    Raises:
-        ConfigError: if so few sites cannot withstand that much, with words why.
-    """
-    if sites < 2:
-        what = "one site has nobody to add up with"
-        raise ConfigError([Problem("secure aggregation", what, "let more take part")])
-    # Beyond all sites is as impossible as all of them, and has the same words.
-    cohort = NoiseCohort(sites, min(colluders, sites), min(dropouts, sites))
-    Threshold.malicious(sites, colluders, dropouts)
-    return cohort

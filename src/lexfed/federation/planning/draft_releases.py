@@ -2,7 +2,7 @@
 """The releases that a tower wants, before they are priced.
 
 Towers follow the rule of `lexfed.models.rule`: paid statistics, then a few rounds, then
-rounds of a network where one pays. With a step size of a person's own, and under
+rounds of a network where one pays. With a step size given by a person, and under
 `grouped`, they descend by noisy gradients, or by clipped local updates where the unit
 is the client. The first tower also buys the label rate, and the last one the metrics
 if they are to be paid for.
@@ -10,7 +10,7 @@ if they are to be paid for.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,212 +43,174 @@ METRICS_SHARE = 0.05
 """Part of the last tower's square that paid metrics take."""
 
 
-def tower_drafts(
-    facts: PopulationFacts,
-    choices: Choices,
-    shapes: Sequence[TowerShape],
-    tower: int,
-    square: float,
-) -> list[DraftRelease]:
-    """Return the releases that one of the towers wants, with their shares of `square`.
+@dataclass(frozen=True)
+class DraftTower:
+    """A tower of a programme that is being planned.
 
-    The square is the tower's budget, in squares of add/remove Gaussian privacy.
+    Squares are budgets of the tower, in squares of add/remove Gaussian privacy.
+
+    Attributes:
+        facts: with the divisor that this tower is expected to have.
+        choices: of the run.
+        shapes: of all towers.
+        place: of this tower among them.
     """
-    first, last = tower == 0, tower == len(shapes) - 1
-    left = 1.0
-    wanted: list[DraftRelease] = []
+
+    facts: PopulationFacts
+    choices: Choices
+    shapes: Sequence[TowerShape]
+    place: int
+
+    @property
+    def shape(self) -> TowerShape:
+        """The tower's own shape."""
+        return self.shapes[self.place]
+
+    @property
+    def rule_facts(self) -> RuleFacts:
+        """The facts that the rule looks at."""
+        return RuleFacts(self.shape, self.facts.loss)
+
+    def mu(self, square: float) -> float:
+        """Return a square as replace-one privacy of the noise that reaches the model.
+
+        Where sites add noise of their own there is more of it than is charged for.
+        """
+        return 2.0 * math.sqrt(square / self.choices.loudness(len(self.facts.sites)))
+
+    def is_worth_training(self, square: float) -> bool:
+        """Return True if the tower can tell more than its noise.
+
+        Only the rule judges that; with plain descent towers are always trained.
+        """
+        if not self.choices.follows_rule:
+            return True
+        return worth_training(self.rule_facts, self.facts.divisor, self.mu(square))
+
+    def network_kappa(self, square: float) -> float:
+        """Return the bound of the signal of a network over the norm of its noise."""
+        parameters = count(self.shape.untrained())
+        return network_part.kappa(parameters, self.facts.divisor, self.mu(square))
+
+    def release(
+        self,
+        kind: QueryKind,
+        name: str,
+        groups: tuple[DraftGroup, ...],
+        share: float,
+        reads: Tier | None,
+    ) -> DraftRelease:
+        """Return the draft of one round without sampling."""
+        senders = self.choices.senders(len(self.facts.sites))
+        draft = Draft(name, self.place, groups, 1.0, (1.0,), reads, share, senders)
+        return DraftRelease(kind, draft)
+
+    def rounds(self, item: DraftRelease, rounds: int) -> DraftRelease:
+        """Return a draft with rounds of training, noised as the schedule says."""
+        schedule, rate = self.choices.schedule, self.choices.sampling_rate
+        sampled = rate < 1.0
+        draft = replace(
+            item.draft,
+            sampling_rate=rate,
+            profile=schedule.noise(rounds, sampled),
+            rates=schedule.rates(rounds) if sampled else (),
+        )
+        return replace(item, draft=draft)
+
+
+def tower_drafts(tower: DraftTower, square: float) -> list[DraftRelease]:
+    """Return the releases that a tower wants, with their shares of its square."""
+    choices, shape = tower.choices, tower.shape
+    last = tower.place == len(tower.shapes) - 1
     metrics = METRICS_SHARE if last and choices.paid_metrics else 0.0
-    left -= metrics
+    left = 1.0 - metrics
+    wanted: list[DraftRelease] = []
     if choices.follows_rule:
         part = left
-        if shapes[tower].architecture not in LINEAR:
+        if shape.architecture not in LINEAR:
             part = left * (1.0 - network_part.SHARE)
-        bought = _by_rule(facts, choices, shapes[tower], tower, square * part)
-        wanted += [item.at_part(part) for item in bought]
+        wanted += [item.at_part(part) for item in _by_rule(tower, square * part)]
         if part < left:
-            wanted.append(_network(choices, shapes[tower], tower, left - part))
+            wanted.append(_network(tower, left - part))
     else:
-        if first:
-            cells = label_dimension(RuleFacts(shapes[tower], facts.loss))
-            group = DraftGroup("label rate", 1.0, cells)
-            wanted.append(_single("labels", group, tower, None, LABEL_SHARE))
+        if tower.place == 0:
+            groups = (DraftGroup("label rate", 1.0, label_dimension(tower.rule_facts)),)
+            label = tower.release("labels", "label rate", groups, LABEL_SHARE, None)
+            wanted.append(label)
             left -= LABEL_SHARE
-        wanted.append(_descent(facts, choices, shapes[tower], tower, left))
+        wanted.append(_descent(tower, left))
     if metrics:
-        group = DraftGroup("metrics", 1.0, histogram_cells(facts.loss))
-        wanted.append(_single("metrics", group, tower, shapes[tower].tier, metrics))
-    senders = choices.senders(len(facts.sites))
+        groups = (DraftGroup("metrics", 1.0, histogram_cells(tower.facts.loss)),)
+        wanted.append(tower.release("metrics", "metrics", groups, metrics, shape.tier))
+    classes = tower.facts.classes
     return [
         replace(
-            each,
-            draft=replace(
-                each.draft,
-                senders=senders,
-                reads=raised_reads(each.draft.reads, facts.classes),
-            ),
+            item,
+            draft=replace(item.draft, reads=raised_reads(item.draft.reads, classes)),
         )
-        for each in wanted
+        for item in wanted
     ]
 
 
-def _single(
-    kind: QueryKind, group: DraftGroup, tower: int, reads: Tier | None, share: float
-) -> DraftRelease:
-    draft = Draft(group.name, tower, (group,), 1.0, (1.0,), reads, share)
-    return DraftRelease(kind, draft)
-
-
-def _scheduled(choices: Choices, rounds: int, draft: Draft) -> Draft:
-    """Return the draft with so many rounds of training, noised as the schedule says."""
-    sampled = choices.sampling_rate < 1.0
-    return replace(
-        draft,
-        sampling_rate=choices.sampling_rate,
-        profile=choices.schedule.noise(rounds, sampled),
-        rates=choices.schedule.rates(rounds) if sampled else (),
-    )
-
-
-def _by_rule(
-    facts: PopulationFacts,
-    choices: Choices,
-    shape: TowerShape,
-    tower: int,
-    square: float,
-) -> list[DraftRelease]:
+def _by_rule(tower: DraftTower, square: float) -> list[DraftRelease]:
     """Return the purchases of a linear tower, or of the linear part of one."""
+    choices, tier = tower.choices, tower.shape.tier
     # A number of rounds that a person chose is the network's, where there may be one.
     rounds = None if choices.wants_networks else choices.rounds
-    mu = _mu(facts, choices, square)
-    bought = plan_tower(
-        RuleFacts(shape, facts.loss), facts.divisor, mu, tower == 0, rounds
-    )
     names = {
         "labels": "label rate",
-        "moments": f"statistics {shape.tier.label}",
-        "residuals": f"tower {shape.tier.label}",
+        "moments": f"statistics {tier.label}",
+        "residuals": f"tower {tier.label}",
     }
-    result = []
-    for item in bought:
-        draft = Draft(
-            name=names[item.kind],
-            tower=tower,
-            groups=(DraftGroup(names[item.kind], CLIP, item.dimension),),
-            sampling_rate=1.0,
-            profile=(1.0,),
-            reads=None if item.kind == "labels" else shape.tier,
-            share=item.share,
-        )
-        if item.kind == "residuals":
-            draft = _scheduled(choices, item.rounds, draft)
-        result.append(DraftRelease(item.kind, draft))
-    return result
+    drafts = []
+    for bought in plan_tower(
+        tower.rule_facts,
+        tower.facts.divisor,
+        tower.mu(square),
+        tower.place == 0,
+        rounds,
+    ):
+        name = names[bought.kind]
+        groups = (DraftGroup(name, CLIP, bought.dimension),)
+        reads = None if bought.kind == "labels" else tier
+        item = tower.release(bought.kind, name, groups, bought.share, reads)
+        if bought.kind == "residuals":
+            item = tower.rounds(item, bought.rounds)
+        drafts.append(item)
+    return drafts
 
 
-def _network(
-    choices: Choices, shape: TowerShape, tower: int, share: float
-) -> DraftRelease:
+def _network(tower: DraftTower, share: float) -> DraftRelease:
+    shape = tower.shape
     name = f"network {shape.tier.label}"
-    draft = Draft(
-        name=name,
-        tower=tower,
-        groups=(DraftGroup(name, CLIP, count(shape.untrained())),),
-        sampling_rate=1.0,
-        profile=(1.0,),
-        reads=shape.tier,
-        share=share,
-    )
-    rounds = choices.rounds or network_part.ROUNDS
-    return DraftRelease("gradient", _scheduled(choices, rounds, draft))
+    groups = (DraftGroup(name, CLIP, count(shape.untrained())),)
+    item = tower.release("gradient", name, groups, share, shape.tier)
+    return tower.rounds(item, tower.choices.rounds or network_part.ROUNDS)
 
 
-def networks_pay(
-    facts: Sequence[PopulationFacts],
-    choices: Choices,
-    shapes: Sequence[TowerShape],
-    squares: Sequence[float],
-) -> bool:
-    """Return True if networks of these shapes can tell more than their noise.
-
-    Facts, shapes and squares (of add/remove Gaussian privacy) are given by tower.
-    """
-    return network_part.networks_pay(
-        network_part.kappa(
-            count(shape.untrained()), known.divisor, _mu(known, choices, square)
-        )
-        for known, shape, square in zip(facts, shapes, squares, strict=True)
-    )
-
-
-def is_worth_training(
-    facts: PopulationFacts, choices: Choices, shape: TowerShape, square: float
-) -> bool:
-    """Return True if a tower can tell more than its noise at this budget.
-
-    Only the rule judges that; with plain descent towers are always trained.
-    """
-    if not choices.follows_rule:
-        return True
-    mu = _mu(facts, choices, square)
-    return worth_training(RuleFacts(shape, facts.loss), facts.divisor, mu)
-
-
-def _mu(facts: PopulationFacts, choices: Choices, square: float) -> float:
-    """Return a square as replace-one privacy of the noise that reaches the model.
-
-    Where sites add noise of their own there is more of it than is charged for.
-    """
-    return 2.0 * math.sqrt(square / choices.loudness(len(facts.sites)))
-
-
-def _descent(
-    facts: PopulationFacts,
-    choices: Choices,
-    shape: TowerShape,
-    tower: int,
-    share: float,
-) -> DraftRelease:
+def _descent(tower: DraftTower, share: float) -> DraftRelease:
+    choices, shape = tower.choices, tower.shape
     kind: QueryKind = "update" if choices.unit == "client" else "gradient"
     name = f"tower {shape.tier.label}"
     if choices.mechanism == "grouped":
-        groups = _groups(facts, choices, shape)
+        groups = _groups(tower)
     else:
         clip = choices.clip_of(shape.tier) or DEFAULT_CLIP
         groups = (DraftGroup(name, clip, count(shape.untrained())),)
     if choices.adapting.clip == "quantile":
         groups += (DraftGroup(CLIP_BIT, BIT_CLIP, 1, bit_weight(1.0)),)
-    rounds = choices.rounds or default_rounds(choices.mechanism)
-    draft = Draft(
-        name=name,
-        tower=tower,
-        groups=groups,
-        sampling_rate=1.0,
-        profile=(1.0,),
-        reads=shape.tier,
-        share=share,
-    )
-    return DraftRelease(kind, _scheduled(choices, rounds, draft))
+    item = tower.release(kind, name, groups, share, shape.tier)
+    return tower.rounds(item, choices.rounds or default_rounds(choices.mechanism))
 
 
-def _importance(facts: PopulationFacts, choices: Choices, tier: Tier) -> float:
-    """Return the mean importance of a tier's columns.
-
-    Groups of one release cost as one Gaussian, whatever the shares of their noise
-    (Theorem 1), so weights by importance change no price.
-    """
-    columns = facts.encoding.columns_of(tier)
-    return sum(choices.importance.get(name, 1.0) for name in columns) / len(columns)
-
-
-def _groups(
-    facts: PopulationFacts, choices: Choices, shape: TowerShape
-) -> tuple[DraftGroup, ...]:
+def _groups(tower: DraftTower) -> tuple[DraftGroup, ...]:
     """Return one group per tier and one for the parameters that all columns share."""
-    index = group_index(shape.untrained(), column_groups(facts.encoding))
+    choices, encoding = tower.choices, tower.facts.encoding
+    index = group_index(tower.shape.untrained(), column_groups(encoding))
     sizes = np.bincount(index)
     tiers = [
-        TierFacts(tier, int(size), _importance(facts, choices, tier))
-        for tier, size in zip(facts.encoding.model_tiers, sizes, strict=False)
+        TierFacts(tier, int(size), _importance(tower, tier))
+        for tier, size in zip(encoding.model_tiers, sizes, strict=False)
     ]
     if choices.allocation == "caps":
         # No tier has a claim of its own here, so only the total noise counts.
@@ -275,3 +237,14 @@ def _groups(
         clip = choices.default_clip or DEFAULT_CLIP
         groups.append(DraftGroup("shared", clip, int(sizes[-1]), max(weights)))
     return tuple(groups)
+
+
+def _importance(tower: DraftTower, tier: Tier) -> float:
+    """Return the mean importance of a tier's columns.
+
+    Groups of one release cost as one Gaussian, whatever the shares of their noise
+    (Theorem 1), so weights by importance change no price.
+    """
+    columns = tower.facts.encoding.columns_of(tier)
+    importance = tower.choices.importance
+    return sum(importance.get(name, 1.0) for name in columns) / len(columns)

@@ -13,7 +13,6 @@ from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.terms import Mechanism
-from lexfed.tiers import Tier
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class ProgrammeDraft:
     """A programme whose releases have shares of a budget, and no noise yet.
 
     Attributes:
-        facts: public facts about the population.
         choices: of the run, or of the purchase.
         shapes: the towers, least sensitive first.
         wanted: releases in the order of their stages.
@@ -75,17 +73,6 @@ class ProgrammeDraft:
         return effective_budget(budget, self.drafts, self.choices.adapting.guarantee)
 
 
-def tower_tiers(facts: PopulationFacts, shapes: Sequence[TowerShape]) -> TowerTiers:
-    """Return the tiers of towers.
-
-    Who is in a class moves every release, so every tower reads the classes' tiers.
-    """
-    by_classes = class_tiers(facts.classes)
-    reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
-    present = {*read_tiers(facts.encoding, shapes), *by_classes}
-    return TowerTiers(reads, tuple(sorted(present)))
-
-
 def tower_shapes(
     encoding: Encoding, mechanism: Mechanism, model: str, outputs: int, seed: int
 ) -> tuple[TowerShape, ...]:
@@ -94,15 +81,11 @@ def tower_shapes(
     `cascade` has one tower per tier that owns columns; the other mechanisms have one
     tower that reads everything, so it counts as the most sensitive of its tiers.
     """
+    chosen = {encoding.model_tiers[-1]: list(range(encoding.width))}
     if mechanism == "cascade":
-        chosen = [
-            (tier, [int(place) for place in encoding.slots_of(tier)])
-            for tier in encoding.model_tiers
-        ]
-    else:
-        chosen = [(encoding.model_tiers[-1], list(range(encoding.width)))]
+        chosen = {t: list(map(int, encoding.slots_of(t))) for t in encoding.model_tiers}
     shapes = []
-    for tier, places in chosen:
+    for tier, places in chosen.items():
         own = [encoding.slots[place] for place in places]
         names = list(dict.fromkeys(slot.column for slot in own))
         shapes.append(
@@ -123,7 +106,7 @@ def tower_shapes(
 
 
 def read_tiers(encoding: Encoding, shapes: Sequence[TowerShape]) -> tuple[Tier, ...]:
-    """Return the tiers of which at least one column is read by a tower."""
+    """Return the tiers with at least one column that is read by a tower."""
     read = {encoding.slots[place].tier for shape in shapes for place in shape.slots}
     return tuple(sorted(read))
 
@@ -132,3 +115,14 @@ def column_groups(encoding: Encoding) -> tuple[int, ...]:
     """Return for `grouped` the group of every slot: one group per tier."""
     order = {tier: number for number, tier in enumerate(encoding.model_tiers)}
     return tuple(order[slot.tier] for slot in encoding.slots)
+
+
+def tower_tiers(facts: PopulationFacts, shapes: Sequence[TowerShape]) -> TowerTiers:
+    """Return the tiers of towers, and those with a column that a tower reads.
+
+    Membership in a class moves every release, so every tower reads the classes' tiers.
+    """
+    by_classes = class_tiers(facts.classes)
+    reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
+    read = {*read_tiers(facts.encoding, shapes), *by_classes}
+    return TowerTiers(reads, tuple(sorted(read)))

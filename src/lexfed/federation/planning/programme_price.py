@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The price of a programme: from a draft and a budget to noise and stages.
+"""The price of a programme: from a draft and a budget to noise, grids and stages.
 
 Training, the purchase of importances and the purchase of a profile differ in what they
 want and in how towers share the budget. All else is decided here, once.
@@ -18,7 +18,6 @@ from lexfed.budget.noise_plan import (
     tower_bounds,
 )
 from lexfed.errors import ConfigError, Problem
-from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import (
     DraftRelease,
     ProgrammeDraft,
@@ -34,6 +33,15 @@ from lexfed.privacy.releases import Release
 
 ShareRule = Callable[[tuple[float, ...]], CappedShares]
 """From the bounds on towers, as squares of Gaussian privacy, to their shares."""
+
+UNCLIPPED = 2.0**10
+"""Stands for "no clip" where the mechanism is `none`: far above the norm of a gradient
+of inputs in [-1, 1]. The grid is relative to it: a larger one would round away the
+gradients of small federations."""
+
+ROOM = 16
+"""The grid has room for this many times the public number of units, so that a wrong
+declaration costs precision nowhere and overflows nowhere."""
 
 
 def price_programme(
@@ -64,16 +72,6 @@ def _releases(
     return searched_releases(drafts, shares, budget, draft.tiers, accountant)
 
 
-UNCLIPPED = 2.0**10
-"""Stands for "no clip" where the mechanism is `none`: far above the norm of a gradient
-of inputs in [-1, 1]. The grid is relative to it: a larger one would round away the
-gradients of small federations."""
-
-ROOM = 16
-"""The grid has room for this many times the public number of units, so that a wrong
-declaration costs precision nowhere and overflows nowhere."""
-
-
 def lay_out(
     draft: ProgrammeDraft,
     releases: Sequence[tuple[Release, ...]] | None,
@@ -83,14 +81,16 @@ def lay_out(
     facts, choices = draft.facts, draft.choices
     private = releases is not None
     if releases is not None and draft.cohort is not None:
-        releases = [_in_shares(rounds) for rounds in releases]
+        releases = [
+            tuple(replace(release, noise="skellam") for release in rounds)
+            for rounds in releases
+        ]
     stages = []
     for place, item in enumerate(draft.wanted):
-        rounds: tuple[Release | None, ...] = (
-            releases[place]
-            if releases is not None
-            else (None,) * len(item.draft.profile)
-        )
+        rounds: tuple[Release | None, ...] = (None,) * len(item.draft.profile)
+        if releases is not None:
+            rounds = releases[place]
+        share = shares[item.draft.tower]
         noise_range, extra = (1.0, 1.0), 0
         if private and not choices.follows_rule and item.kind in ("gradient", "update"):
             adapting = choices.adapting
@@ -105,14 +105,14 @@ def lay_out(
                 # Tables count persons, whatever their site is meant to count.
                 weights=(1.0,) * len(facts.sites)
                 if item.kind == "sketch"
-                else shares[item.draft.tower].weights,
-                rates=shares[item.draft.tower].rates,
-                divisor=shares[item.draft.tower].divisor,
+                else share.weights,
+                rates=share.rates,
+                divisor=share.divisor,
                 releases=rounds,
                 blocks=_blocks(draft, item, rounds, noise_range[1]),
                 noise_range=noise_range,
                 extra=extra,
-                phases=phases_of(facts, choices, item, shares[item.draft.tower]),
+                phases=phases_of(facts, choices, item, share),
                 tables=item.tables,
             )
         )
@@ -142,11 +142,6 @@ def lay_out(
     )
 
 
-def _in_shares(rounds: tuple[Release, ...]) -> tuple[Release, ...]:
-    """Return releases whose noise the sites add in shares."""
-    return tuple(replace(release, noise="skellam") for release in rounds)
-
-
 def _blocks(
     draft: ProgrammeDraft,
     item: DraftRelease,
@@ -156,7 +151,7 @@ def _blocks(
     """Return the grid of each group, with room for the most noise of any round."""
     facts, cohort = draft.facts, draft.cohort
     private = rounds[0] is not None
-    error = _summation_error(facts, item, draft.float32)
+    error = _summation_error(draft, item.kind == "gradient")
     blocks = []
     start = 0
     for place, group in enumerate(item.draft.groups):
@@ -168,7 +163,7 @@ def _blocks(
             dimension=group.dimension,
             units=max(ROOM * facts.units, 1024),
             summation_error=error * clip,
-            moved=_moved(facts, draft.choices, item, place),
+            moved=_moved(draft, item, place),
         )
         if cohort is not None:
             grid = grid_in_ring(grid, facts.units, cohort)
@@ -177,22 +172,18 @@ def _blocks(
     return tuple(blocks)
 
 
-def _moved(
-    facts: PopulationFacts, choices: Choices, item: DraftRelease, place: int
-) -> int | None:
+def _moved(draft: ProgrammeDraft, item: DraftRelease, place: int) -> int | None:
     """Return the cells of a table that a unit counts in; None where sums are floats.
 
     Sums of tables are exact (`site.table_counts`), so all other cells stay as they are.
     """
-    if item.kind != "sketch" or choices.unit == "client":
+    if item.kind != "sketch" or draft.choices.unit == "client":
         return None
     table = item.tables[place]
-    return min(table.cells, table.depth * facts.places)
+    return min(table.cells, table.depth * draft.facts.places)
 
 
-def _summation_error(
-    facts: PopulationFacts, item: DraftRelease, float32: bool
-) -> float:
+def _summation_error(draft: ProgrammeDraft, gradient: bool) -> float:
     """Return the bound on rounding in a site's sum, in clips.
 
     Only gradients by closed form add up a person's rows inside the sum; every other
@@ -201,21 +192,18 @@ def _summation_error(
     Raises:
         ConfigError: if rounding could take more than a hundredth of the clip.
     """
-    gradient = item.kind == "gradient"
+    facts = draft.facts
     error = summation_error(
         max(ROOM * facts.units, 1024),
-        torch.float32 if float32 and gradient else torch.float64,
+        torch.float32 if draft.float32 and gradient else torch.float64,
         terms=facts.places if gradient else 1,
         sites=len(facts.sites),
     )
     if error > 1e-2:
-        raise ConfigError([_TOO_MANY])
+        what = (
+            "so many rows of so many persons cannot be summed with the precision that "
+            "is charged for"
+        )
+        hint = "use `records_per_person = 1`, or a linear model with the built-in rule"
+        raise ConfigError([Problem("`data.records_per_person`", what, hint)])
     return error
-
-
-_TOO_MANY = Problem(
-    "`data.records_per_person`",
-    "so many rows of so many persons cannot be summed with the precision that is "
-    "charged for",
-    "use `records_per_person = 1`, or a linear model with the built-in rule",
-)

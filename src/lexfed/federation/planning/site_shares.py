@@ -32,12 +32,9 @@ TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})
 
 @dataclass(frozen=True)
 class SiteShares:
-    """Shares of the sites in one tower.
+    """Factors of the sites in one tower: on clipped sums, and on sampling rates.
 
-    Attributes:
-        weights: factor on the clipped sum of each site.
-        rates: factor on the sampling rate of each site.
-        divisor: public number that a sum over all units is divided by.
+    `divisor` is the public number that a sum over all units is divided by.
     """
 
     weights: tuple[float, ...]
@@ -78,7 +75,7 @@ def _towers(
     steps: list[list[Step]] = [[] for _ in draft.shapes]
     meant = 1.0
     if choices.realise == "sampling":
-        # What sites count less anyway need not be sampled less; by `clip` the smaller
+        # A site that counts less anyway need not be sampled less; by `clip` the smaller
         # of both weights is taken.
         weight_of = dict(zip(facts.sites, facts.site_weights, strict=True))
         meant = max(weight_of[site] for site in profile.sites)
@@ -104,11 +101,9 @@ def phases_of(
         for profile in facts.profiles
         for site in profile.sites
     }
-    ends = sorted({sum(part < 1.0 for part in parts) for parts in early.values()})
+    ends = {sum(part < 1.0 for part in parts) for parts in early.values()}
     phases = []
-    for until in ends:
-        if until == 0:
-            continue
+    for until in sorted(ends - {0}):
         # All rounds since the last phase are alike: its last one stands for them.
         saved = [
             early[site][until - 1] if site in early else 1.0 for site in facts.sites
@@ -167,9 +162,8 @@ def _shares(
         for site in profile.sites
     }
     ones = (1.0,) * towers
-    own = [
-        profile_of.get(site, ParticipationFactors(ones, ones)) for site in facts.sites
-    ]
+    whole = ParticipationFactors(ones, ones)
+    own = [profile_of.get(site, whole) for site in facts.sites]
     shares = []
     for tower in range(towers):
         weights = tuple(
@@ -188,5 +182,5 @@ def budget_of(
     site: str, profiles: Sequence[BudgetProfile], otherwise: Budget
 ) -> Budget:
     """Return the budget of a site: its profile's, or everybody's."""
-    found = (profile.budget for profile in profiles if site in profile.sites)
-    return next(found, otherwise)
+    own = (profile.budget for profile in profiles if site in profile.sites)
+    return next(own, otherwise)

@@ -6,27 +6,35 @@ one to the keys of persons, each one before a look at columns to that look. The 
 sensitive tower has no tower after it, so its tier pays for no look.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-
-from lexfed.budget.noise_plan import Budget, Draft, DraftGroup
-from lexfed.errors import ConfigError, Problem, Refused
-from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_plan import Draft
+from lexfed.budget.noise_plan import DraftGroup
+from lexfed.errors import ConfigError
+from lexfed.errors import Problem
+from lexfed.errors import Refused
+from lexfed.federation.planning.choices import Choices
+from lexfed.federation.planning.choices import PopulationFacts
+from lexfed.federation.planning.draft_releases import DraftTower
 from lexfed.federation.planning.draft_releases import tower_drafts
 from lexfed.federation.planning.programme_draft import DraftRelease
-from lexfed.federation.programme.sequence import Programme, Stage
-from lexfed.models.towers.shape import TowerShape
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.run_ledger import Limits
 from lexfed.privacy.scopes import up
 from lexfed.sketch.estimates.inner_products import best_cells
 from lexfed.sketch.queries.drift import TOTAL
-from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
+from lexfed.sketch.queries.duplicates import noise_of_overlap
+from lexfed.sketch.queries.duplicates import reach
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.watched_columns import places_for
-from lexfed.sketch.releases.cadence import Cadence, planned_releases
+from lexfed.sketch.releases.cadence import Cadence
+from lexfed.sketch.releases.cadence import planned_releases
 from lexfed.terms import Accountant
+from lexfed.tiers import Tier
+import math
 
 PERSONS = "persons at sites"
 """Name of the release of keys."""
@@ -39,70 +47,62 @@ MOST_SHARE = 0.5
 """The largest part of a tower's budget that sketches may take."""
 
 
-def drafts_with_sketches(
-    facts: PopulationFacts,
-    choices: Choices,
-    shapes: Sequence[TowerShape],
-    tower: int,
-    square: float,
-) -> list[DraftRelease]:
+def drafts_with_sketches(tower: DraftTower, square: float) -> list[DraftRelease]:
     """Return the releases of a tower, its sketches included; as `tower_drafts`."""
-    rest = training_part(facts, choices, shapes, tower)
-    own = tower_drafts(facts, choices, shapes, tower, square * rest)
-    trained = [item.at_part(rest) for item in own]
-    keys, look = _asks_keys(facts, choices, tower), _looks(choices, shapes, tower)
-    share = choices.sketching.share / max(1, keys + look)
-    senders = choices.senders(len(facts.sites))
-    draft = Draft(PERSONS, tower, (), 1.0, (1.0,), None, share, senders)
+    rest = training_part(tower)
+    trained = [item.at_part(rest) for item in tower_drafts(tower, square * rest)]
+    keys, look = _asks_keys(tower), _looks(tower)
+    share = tower.choices.sketching.share / max(1, keys + look)
     if keys:
-        table = _keys_table(facts, choices, square * share)
-        trained = [_wanted(draft, (table,)), *trained]
+        table = _keys_table(tower, square * share)
+        trained = [_wanted(tower, PERSONS, (table,), share, None), *trained]
     if look:
-        tier = shapes[tower].tier
-        draft = replace(draft, name=f"columns up to {tier.label}", reads=tier)
-        trained.append(_wanted(draft, _places(facts, choices, shapes, tower)))
+        tier = tower.shape.tier
+        name = f"columns up to {tier.label}"
+        trained.append(_wanted(tower, name, _places(tower), share, tier))
     return trained
 
 
-def training_part(
-    facts: PopulationFacts, choices: Choices, shapes: Sequence[TowerShape], tower: int
-) -> float:
+def training_part(tower: DraftTower) -> float:
     """Return the part of a tower's budget that is left for training it."""
-    asked = _asks_keys(facts, choices, tower) or _looks(choices, shapes, tower)
-    return 1.0 - choices.sketching.share if asked else 1.0
+    asked = _asks_keys(tower) or _looks(tower)
+    return 1.0 - tower.choices.sketching.share if asked else 1.0
 
 
-def _asks_keys(facts: PopulationFacts, choices: Choices, tower: int) -> bool:
-    return tower == 0 and choices.sketching.asks_persons and len(facts.sites) > 1
+def _asks_keys(tower: DraftTower) -> bool:
+    several = len(tower.facts.sites) > 1
+    return tower.place == 0 and tower.choices.sketching.asks_persons and several
 
 
-def _looks(choices: Choices, shapes: Sequence[TowerShape], tower: int) -> bool:
-    return choices.sketching.looks_before(tower + 1, len(shapes)) and bool(
-        _watched_by(choices, shapes, tower)
-    )
+def _looks(tower: DraftTower) -> bool:
+    looks = tower.choices.sketching.looks_before(tower.place + 1, len(tower.shapes))
+    return looks and bool(_watched(tower))
 
 
-def _watched_by(
-    choices: Choices, shapes: Sequence[TowerShape], tower: int
-) -> tuple[int, ...]:
-    slots = [slot for shape in shapes[: tower + 1] for slot in shape.slots]
-    return choices.sketching.within(slots)
+def _watched(tower: DraftTower) -> tuple[int, ...]:
+    """Return the columns that the towers up to this one read."""
+    shapes = tower.shapes[: tower.place + 1]
+    return tower.choices.sketching.within([s for shape in shapes for s in shape.slots])
 
 
-def _wanted(draft: Draft, tables: tuple[RequestedTable, ...]) -> DraftRelease:
+def _wanted(
+    tower: DraftTower,
+    name: str,
+    tables: tuple[RequestedTable, ...],
+    share: float,
+    reads: Tier | None,
+) -> DraftRelease:
     """Return the release of tables, one group each."""
     groups = tuple(
-        DraftGroup(table.column or draft.name, table.clip, table.cells)
-        for table in tables
+        DraftGroup(table.column or name, table.clip, table.cells) for table in tables
     )
-    return DraftRelease("sketch", replace(draft, groups=groups), tables)
+    item = tower.release("sketch", name, groups, share, reads)
+    return replace(item, tables=tables)
 
 
-def _keys_table(
-    facts: PopulationFacts, choices: Choices, square: float
-) -> RequestedTable:
-    sites = len(facts.sites)
-    width = _key_width(facts, square / choices.loudness(sites))
+def _keys_table(tower: DraftTower, square: float) -> RequestedTable:
+    sites, choices = len(tower.facts.sites), tower.choices
+    width = _key_width(tower.facts, square / choices.loudness(sites))
     return RequestedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
 
 
@@ -115,18 +115,15 @@ def _key_width(facts: PopulationFacts, square: float) -> int:
     return min(max(1 << round(math.log2(max(1.0, wanted))), low), high)
 
 
-def _places(
-    facts: PopulationFacts, choices: Choices, shapes: Sequence[TowerShape], tower: int
-) -> tuple[RequestedTable, ...]:
-    sketching = choices.sketching
-    known = _watched_by(choices, shapes, tower)
-    width = max(sketching.watched[place].cells for place in known)
-    places = min(sketching.columns, len(known))
-    return places_for(shapes[tower].tier.label, places, width, len(facts.sites))
+def _places(tower: DraftTower) -> tuple[RequestedTable, ...]:
+    sketching, watched = tower.choices.sketching, _watched(tower)
+    width = max(sketching.watched[place].cells for place in watched)
+    places = min(sketching.columns, len(watched))
+    return places_for(tower.shape.tier.label, places, width, len(tower.facts.sites))
 
 
 def require_use(programme: Programme, facts: PopulationFacts, choices: Choices) -> None:
-    """Refuse sketches that could say nothing, whatever the data are.
+    """Refuse sketches that could show nothing, whatever the data are.
 
     Keys must show a site all of whose persons are elsewhere; cells of a column must
     show that there is anybody.
@@ -146,13 +143,9 @@ def require_use(programme: Programme, facts: PopulationFacts, choices: Choices) 
 
 
 def _sees(table: RequestedTable, facts: PopulationFacts, square: float) -> bool:
-    if table.domain == "keys":
-        return _sees_persons(facts, square)
-    # The sum over sites has the noise of all of their cells.
-    return TOTAL * math.sqrt(table.cells / square) < facts.units
-
-
-def _sees_persons(facts: PopulationFacts, square: float) -> bool:
+    if table.domain != "keys":
+        # The sum over sites has the noise of all of their cells.
+        return TOTAL * math.sqrt(table.cells / square) < facts.units
     site = facts.units / len(facts.sites)
     cells = KEY_DEPTH * _key_width(facts, square)
     noise = noise_of_overlap(cells, square, site, facts.units - site)

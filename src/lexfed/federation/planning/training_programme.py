@@ -14,14 +14,10 @@ from functools import partial
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares, TierFacts
 from lexfed.budget.noise_plan import Budget, tower_bounds
-from lexfed.budget.record_classes import RecordClass, class_scale
+from lexfed.budget.record_classes import class_scale
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import (
-    is_worth_training,
-    networks_pay,
-    tower_drafts,
-)
+from lexfed.federation.planning.draft_releases import DraftTower, tower_drafts
 from lexfed.federation.planning.programme_draft import (
     ProgrammeDraft,
     tower_shapes,
@@ -39,6 +35,7 @@ from lexfed.federation.planning.tower_sketches import (
     training_part,
 )
 from lexfed.federation.programme.sequence import ClassScale, Programme
+from lexfed.models.rule.network_part import networks_pay
 from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.accountants.calibration import PrivacyTarget
 
@@ -60,34 +57,32 @@ def plan_training(
         facts.encoding, choices.mechanism, model, facts.outputs, choices.seed
     )
     if choices.mechanism == "none":
-        wanted = tuple(tower_drafts(facts, choices, shapes, 0, math.inf))
+        wanted = tuple(tower_drafts(DraftTower(facts, choices, shapes, 0), math.inf))
         draft = ProgrammeDraft(facts, choices, shapes, wanted)
         return lay_out(draft, None, whole_shares(facts, len(shapes)))
     while True:
-        towers = _drafted(facts, budget, choices, shapes)
+        drafted = _drafted(facts, budget, choices, shapes)
         noisy = [
-            tower
-            for tower, square in enumerate(towers.squares)
-            if tower > 0
-            and not is_worth_training(
-                towers.facts[tower],
-                choices,
-                shapes[tower],
-                square * training_part(facts, choices, shapes, tower),
-            )
+            tower.place
+            for tower, square in zip(drafted.towers, drafted.squares, strict=True)
+            if tower.place > 0
+            and not tower.is_worth_training(square * training_part(tower))
         ]
         if noisy:
             shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
             continue
         if choices.wants_networks and shapes[0].architecture != choices.model:
             deep = tuple(replace(s, architecture=choices.model) for s in shapes)
-            if networks_pay(towers.facts, choices, deep, towers.squares):
+            if networks_pay(
+                replace(tower, shapes=deep).network_kappa(square)
+                for tower, square in zip(drafted.towers, drafted.squares, strict=True)
+            ):
                 shapes = deep
                 continue
-        programme = price_programme(towers.draft, budget, towers.allocate)
+        programme = price_programme(drafted.draft, budget, drafted.allocate)
         require_use(programme, facts, choices)
-        left = towers.draft.effective(budget)
-        return replace(programme, classes=_class_scales(towers.draft, programme, left))
+        left = drafted.draft.effective(budget)
+        return replace(programme, classes=_class_scales(drafted.draft, programme, left))
 
 
 def _class_scales(
@@ -105,35 +100,32 @@ def _class_scales(
         )
         scale = class_scale(programme.charges(), target, budget.sites_per_person)
         if any(scale <= (1.0 - scale) * stage.rounding for stage in programme.stages):
-            raise ConfigError([_too_strict(one)])
+            where = f"`budget.classes`, class `{one.name}`"
+            what = (
+                f"at epsilon {one.epsilon:g} rounding alone could say more about a "
+                "member than its budget allows"
+            )
+            hint = "raise its epsilon, or leave such records out of the data"
+            raise ConfigError([Problem(where, what, hint)])
         scales.append(ClassScale(one.name, one.condition.text, scale))
     return tuple(scales)
 
 
-def _too_strict(one: RecordClass) -> Problem:
-    return Problem(
-        f"`budget.classes`, class `{one.name}`",
-        f"at epsilon {one.epsilon:g} rounding alone could say more about a member than "
-        "its budget allows",
-        "raise its epsilon, or leave such records out of the data",
-    )
-
-
 @dataclass(frozen=True)
-class _Towers:
-    """A set of towers, and what each of them gets of the budget.
+class _Drafted:
+    """Drafted towers, and the part of the budget that each of them gets.
 
     Attributes:
         draft: the releases that they want at these shares.
         allocate: from bounds on the towers to their shares.
         squares: the shares, as squares of add/remove Gaussian privacy.
-        facts: public facts, with the divisor that each tower is expected to have.
+        towers: each with its expected divisor.
     """
 
     draft: ProgrammeDraft
     allocate: ShareRule
     squares: tuple[float, ...]
-    facts: tuple[PopulationFacts, ...]
+    towers: tuple[DraftTower, ...]
 
 
 def _drafted(
@@ -141,7 +133,7 @@ def _drafted(
     budget: Budget,
     choices: Choices,
     shapes: tuple[TowerShape, ...],
-) -> _Towers:
+) -> _Drafted:
     tiers = tower_tiers(facts, shapes)
     allocate = partial(_shares, facts, choices, shapes)
     left = budget
@@ -150,17 +142,19 @@ def _drafted(
     for _ in range(2):
         squares = allocate(tower_bounds(left, tiers)).squares
         expected = expected_facts(facts, squares, left.delta, tiers)
+        towers = tuple(
+            DraftTower(known, choices, shapes, place)
+            for place, known in enumerate(expected)
+        )
         wanted = tuple(
             item
-            for tower, square in enumerate(squares)
-            for item in drafts_with_sketches(
-                expected[tower], choices, shapes, tower, square
-            )
+            for tower, square in zip(towers, squares, strict=True)
+            for item in drafts_with_sketches(tower, square)
         )
         draft = ProgrammeDraft(facts, choices, shapes, wanted)
         left = draft.effective(budget)
     squares = allocate(tower_bounds(left, tiers)).squares
-    return _Towers(draft, allocate, squares, expected)
+    return _Drafted(draft, allocate, squares, towers)
 
 
 def _shares(
@@ -178,17 +172,13 @@ def _shares(
     squares = tuple(part * bounds[0] for part in parts)
     for index, bound in enumerate(bounds):
         if sum(squares[index:]) > bound * (1 + 1e-9):
-            raise ConfigError([_over_cap(choices, shapes[index])])
+            what = (
+                f"`{choices.allocation}` would spend more on tier "
+                f"`{shapes[index].tier.label}` than its cap allows"
+            )
+            hint = 'use `allocation = "caps"`, or raise the cap'
+            raise ConfigError([Problem("`budget.allocation`", what, hint)])
     return CappedShares(squares, (True,) + (False,) * (len(squares) - 1))
-
-
-def _over_cap(choices: Choices, shape: TowerShape) -> Problem:
-    return Problem(
-        "`budget.allocation`",
-        f"`{choices.allocation}` would spend more on tier `{shape.tier.label}` than "
-        "its cap allows",
-        'use `allocation = "caps"`, or raise the cap',
-    )
 
 
 def _tier_facts(
