@@ -35,7 +35,7 @@ def _charged_as_label(patch: Patch) -> None:
     real = purchase_programmes._profile_draft
     patch.setattr(
         purchase_programmes,
-        "_wanted",
+        "_profile_draft",
         lambda step, *o: real(replace(step, reads=None), *o),
     )
 

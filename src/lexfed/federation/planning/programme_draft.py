@@ -13,6 +13,7 @@ from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.terms import Mechanism
+from lexfed.tiers import Tier
 
 
 @dataclass(frozen=True)
