@@ -19,10 +19,7 @@ FLOOR = 0.1
 class Descent:
     """Public constants of the descent of one tower.
 
-    Attributes:
-        learning_rate: first step length.
-        momentum: heavy ball, in [0, 1).
-        schedule: of the step length over the tower's rounds.
+    `momentum` is heavy ball, in [0, 1).
     """
 
     learning_rate: float

@@ -97,10 +97,7 @@ BINS = 20
 def metrics(loss: LossName, logits: Tensor, targets: Tensor) -> dict[str, float]:
     """Return the metrics of a task, the deciding one first.
 
-    Args:
-        loss: of the task.
-        logits: [rows, outputs].
-        targets: [rows]; class codes, or numbers on the encoded scale.
+    `logits` are [rows, outputs], `targets` class codes or numbers on the encoded scale.
     """
     truth = targets.numpy()
     predicted = Loss(loss).predict(logits).numpy()

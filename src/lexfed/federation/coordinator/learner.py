@@ -105,13 +105,9 @@ class Learner:
         released: Floats,
         missing: Collection[str] = (),
     ) -> Progress:
-        """Return the state after a release.
+        """Return the state after a release, from the state when its round was asked.
 
-        Args:
-            progress: the state when the round was asked.
-            release: the charge.
-            released: the numbers.
-            missing: sites that are not in the sum although they were asked.
+        `missing` are sites that are not in the sum although they were asked.
         """
         stage = self._programme.stages[progress.stage]
         after = self._learned(stage, progress, release, released, missing)

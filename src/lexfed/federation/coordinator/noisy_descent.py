@@ -28,13 +28,9 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class DescentRelease:
-    """A release of a descending tower.
+    """A release of a descending tower at a step of a stage.
 
-    Attributes:
-        stage: the round's.
-        step: place of the round in its stage.
-        release: the charge.
-        mean: the released numbers, divided by their public divisor.
+    `mean` are the released numbers, divided by their public divisor.
     """
 
     stage: Stage

@@ -34,8 +34,7 @@ class Progress:
 
     Attributes:
         done: rounds of the programme that are over, whether released or lost.
-        model: the model so far.
-        memory: further released vectors, by name.
+        memory: released vectors beside the model, by name.
         stage: stage of the next round, unless it is over.
         step: place of the next round in that stage.
     """
@@ -81,15 +80,10 @@ def table_memory(
     released: Floats,
     loudness: float,
 ) -> dict[str, Floats]:
-    """Return the memory of a stage's release.
+    """Return the memory of a release of the stage with this index.
 
-    Args:
-        stage: of sketches.
-        index: of the stage in its programme.
-        arrays: of the query.
-        release: the charge.
-        released: the numbers.
-        loudness: variance of the noise over the charged variance.
+    `arrays` are those of its query, and `loudness` is the variance of the noise over
+    the charged variance.
     """
     memory: dict[str, Floats] = {}
     for place, (table, block, scale) in enumerate(

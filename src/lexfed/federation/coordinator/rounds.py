@@ -61,13 +61,8 @@ class Coordinator:
     ) -> None:
         """Continue a run from a state.
 
-        Args:
-            programme: of the run.
-            learner: asks and learns.
-            ledger: what may be released; None without privacy.
-            sources: random bits by purpose.
-            progress: the state.
-            log: origin of the audit log, which sites' receipts are bound to.
+        Without privacy there is no ledger. `sources` give random bits by purpose; `log`
+        is the origin of the audit log, which sites' receipts are bound to.
         """
         self._programme = programme
         self._digest = programme.digest
@@ -193,10 +188,7 @@ class Coordinator:
     ) -> RoundRelease:
         """Sum the answers, add noise, and learn from the release.
 
-        Args:
-            query: of the round.
-            answers: of the sites.
-            missing: sites that were asked and are not in the answers.
+        `missing` are sites that were asked and are not in the answers.
 
         Raises:
             Refused: if a site refused, or an answer is not one to this query: it would

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels: bytes from a coordinator to sites and back, without their meaning.
 
-Every engine that moves messages between organisations is a `Channel`. What a message
-says, who may ask what, and what is charged for it is decided on both ends of it.
+Every engine that moves messages between organisations is a `Channel`. The meaning of a
+message, its permission and its charge are decided on both ends of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,9 +11,8 @@ from typing import Protocol
 Handler = Callable[[bytes], bytes]
 """A site's door: takes one message, returns one answer. It never raises."""
 
-
 LONGEST_WORD = 2**20
-"""Longest answer where nothing else is said, in bytes: signatures, refusals."""
+"""Longest answer by default, in bytes: signatures, refusals."""
 
 
 class Channel(Protocol):
@@ -22,15 +21,10 @@ class Channel(Protocol):
     def exchange(
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
-        """Bring one message to each named site.
+        """Bring one message to each named site; return the answers that came in time.
 
-        Args:
-            messages: by site.
-            most: longest answer that is taken, in bytes. A longer one is not read where
-                it comes from outside, and its site has not answered.
-
-        Returns:
-            The answers that came in time, by site; who is missing did not answer.
+        `most` is the longest answer that is taken, in bytes. A longer one is not read
+        where it comes from outside, and its site has not answered.
         """
         ...
 
@@ -45,5 +39,5 @@ class InProcessChannel:
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
         """Bring one message to each named site, one after the other."""
-        came = {name: self._handlers[name](said) for name, said in messages.items()}
-        return {name: said for name, said in came.items() if len(said) <= most}
+        answers = {name: self._handlers[name](m) for name, m in messages.items()}
+        return {name: answer for name, answer in answers.items() if len(answer) <= most}

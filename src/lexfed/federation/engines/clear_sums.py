@@ -4,7 +4,7 @@
 `inprocess` runs the very `Site` objects a deployment runs and passes them bytes.
 `simulation` computes all sites of a round in one batched program; under the same
 seeds both release the same numbers within one grid step (tests/federation).
-`OverChannel` asks sites that are elsewhere, of whom some may not answer;
+`OverChannel` asks sites that are elsewhere, some of which may not answer;
 `masked_sums.MaskedSums` does so where nobody may see a single answer.
 """
 
@@ -34,20 +34,17 @@ from lexfed.visible_text import visible
 _LONGEST_REASON = 300
 
 CheckReceipt = Callable[[Query, str, bytes, Reply | None], object]
-"""Takes a query, a site, its receipt and the sum in the clear that it is for, if there
-is one; raises `Refused` unless it is a receipt for both."""
-
+"""Takes a query, a site, its receipt and, where it is in the clear, the receipt's sum;
+raises `Refused` unless the receipt is for both."""
 
 LossCause = Literal["site-lost", "site-refused", "site-blamed", "sum-out-of-bound"]
 
 
 class RoundLost(Exception):
-    """A round that was asked and came to nothing; it stays charged.
+    """A round that was asked and released nothing; it stays charged.
 
-    Attributes:
-        message: what happened, for people.
-        cause: whether sites were missing, refused, dealt shares that open nothing, or
-            sent what made the sum leave its bound.
+    `cause` tells whether sites were missing, refused, dealt shares that open nothing,
+    or made the sum leave its bound.
     """
 
     def __init__(self, message: str, cause: LossCause = "site-lost") -> None:
@@ -86,7 +83,7 @@ class InProcess:
         self._sites = {site.name: site for site in sites}
 
     def prepare(self) -> None:
-        """Nothing: the sites are here."""
+        """Do nothing: the sites are in this process."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
@@ -108,7 +105,7 @@ class OverChannel:
 
     Guarantees:
         A reply enters a sum only if it is its site's, for this very question, with a
-        receipt; whoever sends something else counts as missing.
+        receipt; a site that sends something else counts as missing.
     """
 
     def __init__(
@@ -125,12 +122,12 @@ class OverChannel:
         self._check = check
 
     def prepare(self) -> None:
-        """Nothing: the channel is there."""
+        """Do nothing: the channel is open."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
     ) -> Sequence[Reply | Refusal]:
-        """Ask the participating sites, and return the replies of those who answer.
+        """Return the replies of the participating sites that answer.
 
         Raises:
             RoundLost: if more are missing than may be.
@@ -138,8 +135,8 @@ class OverChannel:
         content = query.to_bytes()
         stage = self._programme.stages[query.stage]
         most = longest_answer(stage.dimension)
-        came = self._channel.exchange(dict.fromkeys(participants, content), most)
-        answers = {name: _read(came[name]) for name in participants if name in came}
+        sent = self._channel.exchange(dict.fromkeys(participants, content), most)
+        answers = {name: _read(sent[name]) for name in participants if name in sent}
         replies = [
             answer
             for name, answer in answers.items()
@@ -177,20 +174,19 @@ def _read(content: bytes) -> Reply | Refusal | None:
 
 
 def too_few(
-    query: Query, came: int, asked: int, refusals: Mapping[str, Refusal]
+    query: Query, answered: int, asked: int, refusals: Mapping[str, Refusal]
 ) -> RoundLost:
-    """Return that a round is given up because too few of those asked answered.
+    """Return the loss of a round that too few of the asked sites answered.
 
     Nobody signs a refusal, and people read it. So the name is the channel's, and the
     reason a line of visible characters that is not long.
     """
-    words = f"round {query.round} is lost: {came} of {asked} sites answered"
+    message = f"round {query.round} is lost: {answered} of {asked} sites answered"
     if not refusals:
-        return RoundLost(words)
+        return RoundLost(message)
     site, first = next(iter(refusals.items()))
     reason = visible(str(first.reason)[:_LONGEST_REASON])
-    said = f"; site `{site}` refused: {reason}"
-    return RoundLost(words + said, "site-refused")
+    return RoundLost(f"{message}; site `{site}` refused: {reason}", "site-refused")
 
 
 class Simulation:
@@ -206,7 +202,7 @@ class Simulation:
         self._sources = sources
 
     def prepare(self) -> None:
-        """Nothing: there are no sites to wait for."""
+        """Do nothing: there are no sites to wait for."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
@@ -236,5 +232,5 @@ class Simulation:
             for name in participants:
                 source = self._sources(f"noise/{name}/{query.round}")
                 total = noised_by_site(total, programme, stage, query.release, source)
-        everybody = tuple(participants)
-        return [Reply("all sites", query.round, total, by_sites, of=everybody)]
+        sites = tuple(participants)
+        return [Reply("all sites", query.round, total, by_sites, of=sites)]

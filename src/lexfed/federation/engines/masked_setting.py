@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agreement of sites and coordinator of a programme on masked sums.
+"""The agreement of sites and coordinator on masked sums: terms, and messages.
 
 Both sides make the setting of an epoch from the programme, the run's log and the
-enrolled keys, so a coordinator cannot choose terms. Sites stand in it under the start
+enrolled keys, so a coordinator cannot choose terms. Sites are named in it by the start
 of their key ids: evidence of a round goes into a log that holds no site's name.
 
 **One change is enough** (`least_change = 1`). Sums of cohorts that differ by one site
 could be subtracted. Here every sum carries fresh noise of its own and is charged, so
-what two sums tell together is what both were charged for; a cohort may lose one site,
+two sums together reveal no more than both were charged for; a cohort may lose one site,
 and a site that was away may come back.
+
+Most messages are those of `lexfed.secagg`, as they are. Four stand around them:
+
+    BEGIN    "LXMB", epoch[8]                 -> ADVERTISE: an epoch is to be set up
+    ASK      "LXMA", round in epoch[8], query -> ANSWER
+    ANSWER   "LXMV", length[4], receipt, MASKED or HEADER
+    FETCH    "LXMP", number[8]                -> PIECE: of what HEADER announced
+
+A site refuses with `Refusal`, whatever it was sent.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +35,13 @@ from lexfed.secagg.primitives.ring import Ring
 from lexfed.signing.keys import Signer, fingerprint
 
 EpochSettings = Callable[[int], MaskSetting]
-"""Gives the setting of an epoch."""
+"""Returns the setting of an epoch."""
+
+_BEGIN, _ASK, _ANSWER, _FETCH = b"LXMB", b"LXMA", b"LXMV", b"LXMP"
+_MOST = 2**53 - 1
+"""Largest number of an epoch."""
+_BEFORE_NAME = 4 + 1 + 1 + 32 + 8 + 8 + 3 * 32
+"""Bytes in front of a sender's name (`secagg.messages`)."""
 
 
 def seat_name(public: bytes) -> str:
@@ -42,13 +57,9 @@ def seat_identity(signer: Signer) -> Identity:
 def epoch_settings(
     programme: Programme, log: str, sites: Mapping[str, bytes], coordinator: bytes
 ) -> EpochSettings:
-    """Return the settings of every epoch of a run.
+    """Return the settings of every epoch of a run, from the public keys of its parties.
 
-    Args:
-        programme: with a cohort.
-        log: origin of the run's audit log.
-        sites: public key of every site of the programme, by its name.
-        coordinator: public key of the coordinator.
+    The programme has a cohort; `log` is the origin of the run's audit log.
     """
     cohort = programme.cohort
     if cohort is None:
@@ -75,9 +86,9 @@ class MaskEpochs:
 
     Attributes:
         identity: of the coordinator.
-        settings: what all agreed on, by epoch.
+        settings: agreed on by all, by epoch.
         sites: public key of every site, by its name.
-        next_epoch: gives a number that no epoch of this run had, durably.
+        next_epoch: returns a number that no epoch of this run had, durably.
     """
 
     identity: Identity
@@ -99,16 +110,9 @@ class MaskEpochs:
         return cls(seat_identity(coordinator), settings, sites, next_epoch)
 
 
-_BEGIN, _ASK, _ANSWER, _FETCH = b"LXMB", b"LXMA", b"LXMV", b"LXMP"
-_MOST = 2**53 - 1
-"""Largest number of an epoch."""
-_BEFORE_NAME = 4 + 1 + 1 + 32 + 8 + 8 + 3 * 32
-"""Bytes in front of a sender's name (`secagg.messages`)."""
-
-
 @dataclass(frozen=True)
 class EpochRequest:
-    """The coordinator's wish to set up an epoch."""
+    """The coordinator's request to set up an epoch."""
 
     epoch: int
 
@@ -119,7 +123,7 @@ class EpochRequest:
 
 @dataclass(frozen=True)
 class MaskedQuery:
-    """A query, and which round of the epoch it is."""
+    """A query, and the number of its round in the epoch."""
 
     number: int
     query: bytes
@@ -131,7 +135,7 @@ class MaskedQuery:
 
 @dataclass(frozen=True)
 class PieceRequest:
-    """The coordinator's wish for a piece of a long vector, from 0."""
+    """The coordinator's request for a piece of a long vector, from 0."""
 
     number: int
 
@@ -141,7 +145,7 @@ class PieceRequest:
 
 
 def read_request(content: bytes) -> EpochRequest | MaskedQuery | PieceRequest | None:
-    """Return a coordinator's request; None if it is a message of the sums' own.
+    """Return a coordinator's request; None if it is a message of `lexfed.secagg`.
 
     Raises:
         SecAggError: if the message is cut off, or has a number too large.
@@ -172,11 +176,7 @@ class MaskedAnswer:
 
 
 def read_answer(content: bytes) -> MaskedAnswer:
-    """Return a site's answer to a query.
-
-    Raises:
-        SecAggError: if it is something else.
-    """
+    """Return a site's answer to a query, or raise `SecAggError`."""
     reader = Reader(content, "answer")
     if reader.take(4) != _ANSWER:
         raise SecAggError("an answer is not one")
@@ -186,7 +186,7 @@ def read_answer(content: bytes) -> MaskedAnswer:
 
 
 def refusal_in(content: bytes) -> Refusal | None:
-    """Return a site's refusal, if that is what it sent."""
+    """Return a site's refusal, if the message is one."""
     if content[:2] == b"LX":
         return None
     try:

@@ -3,9 +3,9 @@
 
 One door for every message: the set-up of an epoch, an inquiry into it, a query, the
 list of survivors, the signatures under it. `site.data_holder` decides what is computed
-and charged, `secagg.mask_sessions` what leaves. That only the coordinator can knock is
-for the channel to see to: a stranger could begin epochs and so keep the site from sums.
-He could learn nothing, because what opens sums is signed.
+and charged, `secagg.mask_sessions` what leaves. The channel must let only the
+coordinator knock: a stranger could begin epochs and so keep the site from sums. He
+could learn nothing, because the messages that open sums are signed.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class MaskedSite:
             return self._answer(content)
         except SecAggError as error:
             reason = error.message
-        except LexfedError:  # its words may name files of the site
+        except LexfedError:  # its message may name files of the site
             reason = "it cannot answer now"
         except Exception:  # whatever a stranger's bytes may cause
             reason = "the message is not one of masked sums"
@@ -98,19 +98,19 @@ class MaskedSite:
         return self._settings(self._epoch)
 
     def _accept(self, session: SiteSession, content: bytes) -> bytes:
-        said = session.accept(content)
+        reply = session.accept(content)
         # A site that complains of shares names them behind the digest, and waits.
-        setting, lengths = self._setting, range(DIGEST, len(said))
+        setting, lengths = self._setting, range(DIGEST, len(reply))
         payload = open_sealed(
-            said, EnvelopeKind.READY, setting.context(), setting.sites, lengths
+            reply, EnvelopeKind.READY, setting.context(), setting.sites, lengths
         ).payload
         self._ready = len(payload) == DIGEST
-        return said
+        return reply
 
     def _prove(self, session: SiteSession, content: bytes) -> bytes:
-        said = session.prove(content)
-        self._ready = False  # with what was shown nothing is masked
-        return said
+        proof = session.prove(content)
+        self._ready = False  # secrets that were shown mask nothing
+        return proof
 
     def _ask(self, session: SiteSession, request: MaskedQuery) -> bytes:
         number = request.number

@@ -2,11 +2,11 @@
 """The coordinator's side of masked sums: it learns a round's sum and nothing else.
 
 An epoch is set up before its first round is charged, and again when its rounds are
-used up, when a round came to nothing, or when somebody was found to cheat: who is
-blamed is not asked again in this run. Only what a site signed is held against it; who
-is silent is missing, and no more. Who is missing from a round may come back in the next
-one, who is missing from a set-up in the next epoch. A round of which too few are left
-is lost, and so is one whose sum left its bound: it may have wrapped around.
+used up, when a round released nothing, or when a site was found to cheat: a blamed site
+is not asked again in this run. Only what a site signed is held against it; a silent one
+is missing, and no more. A site that is missing from a round may come back in the next
+one, one that is missing from a set-up in the next epoch. A round of which too few sites
+are left is lost, and so is one whose sum left its bound: it may have wrapped around.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -48,7 +48,7 @@ _AT_ONCE = 8
 MessageSink = Callable[[bytes], None]
 """Takes one site's message, or raises `SecAggError`."""
 BlameSink = Callable[[str, str], None]
-"""Takes a site that is blamed, and for what; durable on return."""
+"""Takes a blamed site and the reason; durable on return."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class MaskedSum(Reply):
 
     Attributes:
         signed: the receipt of each site in it.
-        record: what shows to others which sites agreed to open it.
+        record: evidence for others of the sites that agreed to open it.
     """
 
     signed: Mapping[str, bytes]
@@ -83,7 +83,7 @@ class MaskedSums:
     Guarantees:
         Only the sum of at least `sites - dropouts` sites is ever opened.
         A site without a valid receipt is not in a sum.
-        Whoever is blamed is left out of every later set-up.
+        A blamed site is left out of every later set-up.
         Sites that follow the protocol are not blamed, whatever others do.
     """
 
@@ -111,7 +111,7 @@ class MaskedSums:
     # Set-up
 
     def prepare(self) -> None:
-        """Set up an epoch, unless the one at hand has rounds left.
+        """Set up an epoch, unless the present one has rounds left.
 
         Raises:
             SecAggError: if too few sites take part; nothing was charged then.
@@ -137,20 +137,21 @@ class MaskedSums:
         setting = self._settings(self._next_epoch())
         setup = ServerSetup(self._identity, setting)
         left_out = self.blamed.union(without)
-        here = [name for name in self._programme.sites if name not in left_out]
+        names = [name for name in self._programme.sites if name not in left_out]
         begin = EpochRequest(setting.epoch).to_bytes()
         most = longest_deal(len(self._programme.sites), setting.terms.rounds)
-        here = self._collect(dict.fromkeys(here, begin), setup.advertised, most)
-        here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt, most)
-        here = self._collect(self._by_name(setup.close_deals()), setup.ready)
+        names = self._collect(dict.fromkeys(names, begin), setup.advertised, most)
+        keys = setup.close_keys()
+        names = self._collect(dict.fromkeys(names, keys), setup.dealt, most)
+        names = self._collect(self._by_name(setup.close_deals()), setup.ready)
         self._collect(self._by_name(setup.inquiries()), setup.proven)
         established = setup.established()
-        if len(here) < setting.terms.least_sites:
-            raise SecAggError(f"only {len(here)} sites are ready")
+        if len(names) < setting.terms.least_sites:
+            raise SecAggError(f"only {len(names)} sites are ready")
         return established
 
     def _by_name(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
-        return {self._names[seat]: said for seat, said in messages.items()}
+        return {self._names[seat]: message for seat, message in messages.items()}
 
     def _no_epoch(self, error: SecAggError) -> SecAggError:
         named = sorted(self.blamed)
@@ -170,25 +171,25 @@ class MaskedSums:
     def _collect(
         self, messages: Mapping[str, bytes], take: MessageSink, most: int = LONGEST_WORD
     ) -> list[str]:
-        """Send messages and take what comes back; return whose answers were right."""
-        came = self._channel.exchange(messages, most) if messages else {}
+        """Send messages and take the answers; return the sites with right ones."""
+        answers = self._channel.exchange(messages, most) if messages else {}
         right = []
         for name in messages:
-            if name not in came:
+            if name not in answers:
                 continue
             try:
-                self._take(name, came[name], take)
+                self._take(name, answers[name], take)
             except SecAggError as error:
                 self._blame(error)
                 continue
             right.append(name)
         return right
 
-    def _take(self, name: str, said: bytes, take: MessageSink) -> None:
+    def _take(self, name: str, message: bytes, take: MessageSink) -> None:
         """Take a message from the site that signed it, and from nobody else."""
-        if self._names.get(sender_of(said)) != name:
+        if self._names.get(sender_of(message)) != name:
             raise SecAggError(f"`{name}` sent what is not its own")
-        take(said)
+        take(message)
 
     # A round
 
@@ -215,13 +216,13 @@ class MaskedSums:
         except SecAggError as error:
             self._blame(error)
             cause: LossCause = "site-blamed" if error.blamed else "site-lost"
-            words = f"round {query.round} is lost: {error.message}"
-            raise RoundLost(words, cause) from error
+            message = f"round {query.round} is lost: {error.message}"
+            raise RoundLost(message, cause) from error
         total = self._total(session, query)
         if len(self.blamed) == known:
             self._session = session
-        there = {self._names[seat] for seat in session.survivors}
-        present = tuple(name for name in self._programme.sites if name in there)
+        survivors = {self._names[seat] for seat in session.survivors}
+        present = tuple(name for name in self._programme.sites if name in survivors)
         return [
             MaskedSum(
                 site="all sites",
@@ -249,15 +250,15 @@ class MaskedSums:
         most = LONGEST_RECEIPT + longest_masked(
             self._settings(0).terms.ring, self._programme.stages[query.stage].dimension
         )
-        came = self._channel.exchange(dict.fromkeys(asked, message), most)
+        sent = self._channel.exchange(dict.fromkeys(asked, message), most)
         for name in asked:
-            said = came.get(name, b"")
-            refusal = refusal_in(said)
+            reply = sent.get(name, b"")
+            refusal = refusal_in(reply)
             if refusal is not None:
                 refusals[name] = refusal
                 continue
             try:
-                answer = read_answer(said)
+                answer = read_answer(reply)
                 self._check(query, name, answer.receipt, None)
                 self._take(name, answer.masked, session.masked)
             except (SecAggError, Refused):
@@ -270,7 +271,7 @@ class MaskedSums:
         return signed
 
     def _fetch(self, session: ServerSession, signed: dict[str, bytes]) -> None:
-        """Fetch long vectors piece by piece; drop whose vector is not complete."""
+        """Fetch long vectors piece by piece; drop sites with an incomplete one."""
         seats = {name: seat for seat, name in self._names.items()}
         names, most = list(signed), longest_piece(self._settings(0).terms.ring)
         for start in range(0, len(names), _AT_ONCE):
@@ -279,11 +280,11 @@ class MaskedSums:
                 if not group:
                     break
                 fetch = PieceRequest(number).to_bytes()
-                came = self._channel.exchange(dict.fromkeys(group, fetch), most)
-                for said in came.values():
+                pieces = self._channel.exchange(dict.fromkeys(group, fetch), most)
+                for piece in pieces.values():
                     with suppress(SecAggError):  # the site is left out below
-                        session.piece(said)
-                group = [name for name in group if name in came]
+                        session.piece(piece)
+                group = [name for name in group if name in pieces]
         for name in names:
             if session.missing(seats[name]):
                 del signed[name]
@@ -296,17 +297,16 @@ class MaskedSums:
         """
         survivors = session.close_masked()
         listed = [self._names[seat] for seat in session.survivors]
-        here = self._collect(dict.fromkeys(listed, survivors), session.consented)
+        agreed = self._collect(dict.fromkeys(listed, survivors), session.consented)
         consents = session.close_consents()
-        self._collect(dict.fromkeys(here, consents), session.unmasked)
+        self._collect(dict.fromkeys(agreed, consents), session.unmasked)
         session.reconstruct()
 
     def _total(self, session: ServerSession, query: Query) -> Integers:
-        """Take the masks off the sum.
+        """Take the masks off the sum, or lose the round if the sum left its bound.
 
-        Raises:
-            RoundLost: if it left its bound, which honest sites alone do with negligible
-                probability. Nothing tells whose vector did it.
+        Honest sites alone leave it with negligible probability. Nothing tells which of
+        the vectors did it.
         """
         stage = self._programme.stages[query.stage]
         try:

@@ -35,12 +35,9 @@ class TolerantHandle(JobHandleSpec):  # type: ignore[misc]  # FLARE has no types
     """
 
     def __init__(self, inner: JobHandleSpec, verdict: Path) -> None:
-        """Watch a process.
+        """Watch a process by FLARE's handle of it.
 
-        Args:
-            inner: FLARE's handle of it.
-            verdict: the file in which the process itself may write an exit code,
-                which FLARE prefers to what a handle says.
+        FLARE prefers an exit code that the process itself writes to the file `verdict`.
         """
         self._inner = inner
         self._verdict = verdict

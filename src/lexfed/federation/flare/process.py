@@ -45,11 +45,7 @@ _FLARE_VARIABLES = ("NVFL", "FL_LOG_LEVEL")
 
 
 def through_here(command: str) -> str:
-    """Return the command line of a job's process, with its program started here.
-
-    Raises:
-        ValueError: if the command starts none of FLARE's programs.
-    """
+    """Return the command line of a job's process, with its program started here."""
     for kind, program in PROGRAMS.items():
         if f"-m {program} " in command:
             return command.replace(f"-m {program} ", f"-m {_HERE} {kind} ", 1)
@@ -118,11 +114,7 @@ def is_running(kit: Kit) -> bool:
 
 
 def take(kit: Kit) -> FileLock:
-    """Take the right to take part for a kit, which one process at a time holds.
-
-    Raises:
-        RunFolderError: if another process has it.
-    """
+    """Take the right to take part for a kit, which one process at a time holds."""
     handle = os.open(kit.flare_folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         return FileLock(handle)

@@ -66,11 +66,7 @@ class ProgrammeDraft:
         return not self.choices.follows_rule and self.facts.places == 1
 
     def effective(self, budget: Budget) -> Budget:
-        """Return a budget once the sampler's error on these drafts is paid for.
-
-        Raises:
-            ConfigError: if the error takes more than half of delta.
-        """
+        """Return a budget once the sampler's error on these drafts is paid for."""
         return effective_budget(budget, self.drafts, self.choices.adapting.guarantee)
 
 

@@ -184,13 +184,10 @@ def _moved(draft: ProgrammeDraft, item: DraftRelease, place: int) -> int | None:
 
 
 def _summation_error(draft: ProgrammeDraft, gradient: bool) -> float:
-    """Return the bound on rounding in a site's sum, in clips.
+    """Return the bound on rounding in a site's sum, in clips; at most a hundredth.
 
     Only gradients by closed form add up a person's rows inside the sum; every other
     vector is averaged first and clipped as it is.
-
-    Raises:
-        ConfigError: if rounding could take more than a hundredth of the clip.
     """
     facts = draft.facts
     error = summation_error(

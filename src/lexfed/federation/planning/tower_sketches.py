@@ -179,11 +179,7 @@ def _too_small(stage: Stage, share: float) -> Problem:
 def refuse_every_round(
     programme: Programme, budget: Budget, accountant: Accountant
 ) -> None:
-    """Refuse new noise in every round, with what it would cost.
-
-    Raises:
-        ConfigError: always, if the programme has a sketch.
-    """
+    """Refuse new noise for sketches in every round, with what it would cost."""
     events = [
         release
         for stage in programme.stages

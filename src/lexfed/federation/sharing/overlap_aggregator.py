@@ -67,7 +67,6 @@ class _Hidden:
         named: digest of the list, and the key that names the triple.
         seats: of the listed sites.
         rows: its share of their bits.
-        triple: its share of the triple for them.
         hidden: its share of D.
     """
 
@@ -120,11 +119,7 @@ class OverlapAggregator(AggregatorSession):
         self._peer = keys[self._other]
 
     def start(self, round_number: int, model: bytes) -> None:
-        """Start a round of the computation.
-
-        Raises:
-            SecAggError: if the round is of something else, or over.
-        """
+        """Start a round of this computation, and of no other."""
         if model != self._overlap.model:
             raise SecAggError("a round of overlaps has the model of its plan")
         super().start(round_number, model)
@@ -136,12 +131,7 @@ class OverlapAggregator(AggregatorSession):
         raise SecAggError("bits of overlaps are not added up: the sum has no noise")
 
     def receive(self, message: bytes) -> None:
-        """Take the dealer's triple of the round.
-
-        Raises:
-            SecAggError: if one is there, it is not the dealer's, or not for this round
-                and this aggregator.
-        """
+        """Take the dealer's triple of the round, once."""
         self._expect(self._takes and self._triple is None, "no triple is taken now")
         overlap, seat = self._overlap, self._seat
         length = DIGEST + overlap.triple_bytes(seat) + _TAG
@@ -154,11 +144,7 @@ class OverlapAggregator(AggregatorSession):
         self._triple = named, read(overlap, part, self._context)
 
     def hide(self, signed: Sequence[bytes]) -> bytes:
-        """Return the share of X - A over an agreed list, for the other only.
-
-        Raises:
-            SecAggError: as `AggregatorSession.add`, or if there is no triple.
-        """
+        """Return the share of X - A over an agreed list, for the other only."""
         if self._triple is None or not self._peer:
             raise SecAggError("the triple, or the other's key, is not there yet")
         listed, shares = self._agreed_shares(signed)
@@ -175,11 +161,7 @@ class OverlapAggregator(AggregatorSession):
         return seal(EnvelopeKind.HIDDEN, self._context, self._identity, sealed)
 
     def test(self, message: bytes) -> bytes:
-        """Open D and return the share of the test of all rows.
-
-        Raises:
-            SecAggError: if the other has another list or another triple.
-        """
+        """Open D and return the share of the test of all rows."""
         work = self._work
         if not isinstance(work, _Hidden):
             raise _untimely()
@@ -199,8 +181,7 @@ class OverlapAggregator(AggregatorSession):
     def multiply(self, message: bytes) -> bytes:
         """Return the share of all counts of sites that sent bits, noise included.
 
-        Raises:
-            SecAggError: if too few sites are left; it names those that are not.
+        If too few sites are left, a `SecAggError` names those that are not.
         """
         work = self._work
         if not isinstance(work, _Tested):

@@ -70,12 +70,8 @@ class OverlapSetting:
     """An overlap computation and its parties.
 
     Attributes:
-        plan: what is computed.
         operators: sites and both aggregators, with `overlap_terms`.
-        dealer: name and identity key of who deals triples, in a roster of its own.
-
-    Raises:
-        ValueError: if terms or numbers do not fit, or the dealer is an aggregator.
+        dealer: name and identity key of the dealer of triples, in a roster of its own.
     """
 
     plan: OverlapPlan
@@ -123,18 +119,11 @@ def deal_triple(
 ) -> dict[str, bytes]:
     """Make a triple for all enrolled sites, before or after they share their bits.
 
-    Args:
-        identity: the dealer's.
-        overlap: the computation.
-        round_number: from 1; the same as that of the shares.
-        announced: the aggregators' signed keys.
-        source: where seeds come from; secure by default.
+    Returns one signed message for each aggregator, from its `announced` signed key.
+    The round number is that of the shares; seeds are secure by default.
 
     Guarantees:
         Every call deals a fresh triple, under a fresh key which also names it.
-
-    Returns:
-        One signed message for each aggregator.
     """
     check_enrolled(identity, overlap.dealer)
     context = overlap.context(round_number)
@@ -201,12 +190,9 @@ def _words(seed: bytes, context: Context, what: str, shape: tuple[int, int]) -> 
 
 @dataclass(frozen=True)
 class OverlapVerdict:
-    """The listed sites that are in the counts.
+    """The verdict on a list, by its digest.
 
-    Attributes:
-        listed: digest of the list that both aggregators signed.
-        seats: of the listed sites in the roster.
-        bits: whether each sent bits.
+    It names the seats of the listed sites, and whether each sent bits.
     """
 
     listed: bytes
@@ -232,9 +218,6 @@ def open_overlaps(
 
     Guarantees:
         Both are of the same list and the same verdict.
-
-    Raises:
-        SecAggError: if one is missing, they differ, or a count left its bound.
     """
     context, roster = overlap.context(round_number), overlap.operators.sites
     most = DIGEST + COUNT + (COUNT + 1) * len(roster) + 1 + 4 * overlap.plan.counts

@@ -28,7 +28,7 @@ _SUBTRACT = 2
 
 
 def masking_terms(plan: SharedPlan, rounds: int = 1) -> MaskTerms:
-    """Return the terms of sums under masks, of which one set-up serves `rounds`.
+    """Return the terms of sums under masks; one set-up serves `rounds` of them.
 
     Guarantees:
         Sums of fewer sites than the noise is sized for are never opened.
@@ -52,9 +52,6 @@ def sharing_terms(plan: SharedPlan, operators: int) -> OperatorTerms:
 
     Guarantees:
         As `masking_terms`; and all shares but the last are seeds.
-
-    Raises:
-        ConfigError: as `masking_terms`.
     """
     scheme = AdditiveSharing(operators, Ring(plan.masked.ring()), plan.length)
     return OperatorTerms(scheme, _least(plan), plan.masked.bound())
@@ -65,9 +62,6 @@ def encryption_terms(plan: SharedPlan) -> EncryptionTerms:
 
     Guarantees:
         As `masking_terms`.
-
-    Raises:
-        ConfigError: as `masking_terms`.
     """
     return EncryptionTerms(_least(plan), plan.masked.bound(), plan.length)
 

@@ -34,7 +34,7 @@ class Batch:
         targets: Label per record, [units, records]; a class number for softmax.
         offset: Logits of the finished lower towers, [units, records, outputs].
         weights: Weight of a record in its unit, [units, records]; 0 pads.
-        sites: Units of each site, in order; they sum to the number of units.
+        sites: Units of each site, in order.
     """
 
     inputs: Tensor

@@ -51,7 +51,7 @@ def clipped_sum(
     shares: Tensor | None = None,
     bits: CutBits | None = None,
 ) -> Tensor:
-    """Sum the clipped gradients of all units of a round.
+    """Sum the clipped gradients of all units of a round, in the order of `flatten`.
 
     Args:
         module: The model, [rows, slots] to [rows, outputs]: a chain of known layers,
@@ -66,9 +66,6 @@ def clipped_sum(
             all 1.
         bits: Adds up one bit per unit that tells whether the clip cut; only where the
             whole gradient has one clip.
-
-    Returns:
-        A flat float64 vector in the order of `flat_parameters.flatten`.
 
     Guarantees:
         - Every unit's contribution to a group has norm at most that group's clip times

@@ -99,12 +99,8 @@ class CutBits:
 class Piece:
     """One layer's part of a block, ready to be summed as slopesᵀ inputs.
 
-    Attributes:
-        inputs: [units * terms, fan-in].
-        slopes: [units * terms, fan-out].
-        terms: Rows per unit.
-        bias_factors: Factor of every row in the bias; None where the slopes are
-            scaled already.
+    Each has [units * terms] rows. `bias_factors` are the factors of the rows in the
+    bias; None where the slopes are scaled already.
     """
 
     inputs: Tensor
@@ -122,12 +118,8 @@ def clip_block(
 ) -> list[Piece]:
     """Scale the taps of a block, in place, so that no unit exceeds a clip.
 
-    Args:
-        taps: The layers of the model, in order.
-        clipping: Clips and groups.
-        shares: Weight of every unit in the sum, at most 1; None: all 1.
-        bits: Counts the units that were cut, if that is asked for.
-        units: Number of units in the block, without rows that pad it.
+    `shares` are the weights of units in the sum, at most 1 (None: all 1), and `units`
+    is the number of units in the block, without rows that pad it.
 
     Guarantees:
         - In exact arithmetic every unit's part of a group has norm at most its clip.
@@ -277,11 +269,9 @@ def _layer_squares(tap: Tap) -> SquaredNorms:
 def column_lengths(tap: Tap, members: Tensor | None, slack: float) -> Tensor:
     """Give enlarged norms of groups of columns of one layer's weight, [units, groups].
 
-    Args:
-        tap: The layer.
-        members: Columns times groups, 1 where a column belongs to a group; None where
-            every column is a group of its own.
-        slack: Part of the squared spread by which squared norms are enlarged.
+    `members` is columns times groups, 1 where a column belongs to a group; None where
+    every column is a group of its own. Squared norms are enlarged by `slack` times the
+    squared spread.
     """
     steps = _length(tap.slopes).unsqueeze(-1)
     if tap.terms == 1 and members is None:

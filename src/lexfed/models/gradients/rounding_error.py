@@ -52,11 +52,8 @@ def gamma(terms: int, dtype: torch.dtype) -> float:
 def norm_slack(width: int, layers: int, terms: int, dtype: torch.dtype) -> float:
     """Give κ, the part of S² by which squared norms are enlarged.
 
-    Args:
-        width: Fan-in plus fan-out of the widest layer.
-        layers: Number of layers whose norms are added.
-        terms: Terms per unit: records times positions of a convolution.
-        dtype: Type in which gradients are computed.
+    `width` is fan-in plus fan-out of the widest layer, `layers` the number of layers
+    whose norms are added, `terms` a unit's records times positions of a convolution.
     """
     # Two sums of squares, their product, the sum over layers, square root, division
     # and the scaling itself; each is one rounding or less per operation.

@@ -25,11 +25,8 @@ from lexfed.models.networks.known_layers import Slope
 class LocalTraining:
     """Public settings of a site's training between two rounds.
 
-    Attributes:
-        steps: Number of gradient steps.
-        batch_size: Records per step, drawn without replacement until all were used.
-        learning_rate: Step length.
-        momentum: Heavy-ball momentum in [0, 1); starts at rest every round.
+    Records of a step are drawn without replacement until all were used. `momentum` is
+    heavy-ball momentum in [0, 1), and starts at rest every round.
     """
 
     steps: int
@@ -38,7 +35,6 @@ class LocalTraining:
     momentum: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         positive(
             steps=self.steps,
             batch_size=self.batch_size,
@@ -54,17 +50,11 @@ def local_update(
     training: LocalTraining,
     generator: torch.Generator,
 ) -> Tensor:
-    """Train a copy of the model on a site's records.
+    """Train a copy of the model on a site's records, in an order of the generator's.
 
-    Args:
-        module: The model at the start of the round; left unchanged.
-        loss: Evaluated on offset plus logits, averaged over the records of a step.
-        batch: All records of the site; rows of weight zero are left out.
-        training: Steps and step length.
-        generator: Draws the order of the records.
-
-    Returns:
-        Trained minus start, flat, in float64; zero where the site has no records.
+    The loss is evaluated on offset plus logits, averaged over the records of a step;
+    rows of weight zero are left out. Returns trained minus start, flat, in float64;
+    zero where the site has no records.
     """
     present = (batch.weights > 0).flatten().nonzero().squeeze(1)
     start = {name: value.detach().clone() for name, value in trainable(module).items()}

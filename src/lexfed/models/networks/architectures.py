@@ -37,14 +37,10 @@ _CHANNELS = (8, 16)
 def build(
     spec: str, slots: int, outputs: int, seed: int, *, bias: bool = True
 ) -> nn.Module:
-    """Build a model from its name in the configuration.
+    """Build a model by its name in the configuration.
 
-    Args:
-        spec: `logistic`, `linear`, `mlp:WIDTH,...`, `cnn` or `package.module:factory`.
-        slots: Width of the encoded input.
-        outputs: Number of logits.
-        seed: Seeds the initial weights; equal seeds give equal weights.
-        bias: Whether the built-in models' last layer has a bias.
+    `bias` tells whether the built-in models' last layer has one. Equal seeds give equal
+    initial weights.
 
     Guarantees:
         - The global random generator is left as it was found.

@@ -91,8 +91,7 @@ class CapturedModel(nn.Module):
     def __init__(self, module: nn.Module, slots: int, outputs: int) -> None:
         """Capture a model that maps [1, slots] to [1, outputs].
 
-        Raises:
-            ConfigError: if it is no function of its weights and one record.
+        Refused with a `ConfigError` if it is no function of its weights and one record.
         """
         super().__init__()
         self.weights = _skeleton(module, {})
@@ -116,11 +115,7 @@ class CapturedModel(nn.Module):
     def logits(
         self, records: Tensor, weights: Mapping[str, Tensor] | None = None
     ) -> Tensor:
-        """Return the logits of records, [records, outputs] in float64.
-
-        `weights` go by name, as in `trainable`; by default they are the model's
-        own.
-        """
+        """Return the logits of records, [records, outputs] in float64."""
         return self._run(self._graphs.logits, weights, records)[0]
 
     @torch.no_grad()
@@ -132,8 +127,7 @@ class CapturedModel(nn.Module):
     ) -> Tensor:
         """Return the gradients of records, [records, all weights] in float64.
 
-        `slopes` are those of the differentiated value in the logits, [records,
-        outputs]; `weights` go by name, by default the model's own.
+        `slopes` are those of the differentiated value, [records, outputs].
         """
         parts = self._run(self._graphs.gradient, weights, records, slopes)
         return torch.cat([part.flatten(1) for part in parts], dim=1)

@@ -57,11 +57,7 @@ _COUNTED = frozenset(
 
 
 def require_function(graph: fx.GraphModule) -> None:
-    """Refuse a graph that is not a function, and make its constants its own.
-
-    Raises:
-        ConfigError: with each operation that is not allowed, once.
-    """
+    """Refuse a graph that is not a function, and make its constants its own."""
     reasons = dict.fromkeys(
         reason
         for node in graph.graph.nodes
@@ -80,9 +76,6 @@ def require_forward(graph: fx.GraphModule) -> None:
 
     Autograd gives them tensors that fit together, and they rely on it: with others some
     read or write beyond the end.
-
-    Raises:
-        ConfigError: with the first of them.
     """
     for node in graph.graph.nodes:
         if _name(node).endswith("_backward"):

@@ -66,11 +66,7 @@ def closed_form(module: nn.Module) -> tuple[nn.Module, ...] | None:
 
 
 def chain(module: nn.Module) -> tuple[nn.Module, ...]:
-    """Give the layers of a model that has a closed form.
-
-    Raises:
-        ConfigError: if it has none: then it runs captured, or not at all.
-    """
+    """Give the layers of a model that has a closed form; others run captured."""
     layers = closed_form(module)
     if layers is None:
         what = f"{type(module).__name__} has no closed form and is not captured"
@@ -79,10 +75,7 @@ def chain(module: nn.Module) -> tuple[nn.Module, ...]:
 
 
 def fallback_reason(module: nn.Module) -> str | None:
-    """Return the reason why a model needs per-unit gradients, for the log of a run.
-
-    None where the closed form applies.
-    """
+    """Return the reason for per-unit gradients; None where there is a closed form."""
     leaves = list(_leaves(module))
     for layer in leaves:
         if not _known(layer):
@@ -385,11 +378,9 @@ class DenseModel:
             columns = width
 
     def run(self, inputs: Tensor, slope: Slope) -> list[Tap]:
-        """Propagate rows [units * records, slots] forth and back.
+        """Propagate rows [units * records, slots] forth and back; one tap per layer.
 
-        Returns:
-            One tap per Linear layer; they may end in rows of zeros, and hold until the
-            next call.
+        Taps may end in rows of zeros, and hold until the next call.
         """
         rows = inputs.shape[0]
         seen, before = self._forth(inputs)

@@ -54,11 +54,9 @@ def residual_vectors(
 ) -> Floats:
     """Return the gradient of each record, slots times outputs, scaled to norm 1.
 
-    Args:
-        facts: public facts.
-        slots: encoded values of the tower's slots, [..., slots].
-        slopes: derivative of the loss in the logits, [..., outputs].
-        question: released `centre` and `scale` of slots and the clip of `residual`s.
+    `slots` are encoded, [..., slots], `slopes` the derivative of the loss in the
+    logits, [..., outputs]. The question has released `centre` and `scale` of slots and
+    the clip of `residual`s.
     """
     centred = slots - facts.presence(slots) * question["centre"]
     scaled = into_ball(centred * question["scale"])

@@ -45,11 +45,9 @@ RuleReleaseKind = Literal["labels", "moments", "residuals"]
 
 @dataclass(frozen=True)
 class PurchasedRounds:
-    """Rounds of one kind of release.
+    """Rounds of one kind of release, of vectors of a dimension.
 
-    Attributes:
-        share: part of the tower's square that all its rounds take together.
-        dimension: length of the summed vector.
+    `share` is the part of the tower's square that all its rounds take together.
     """
 
     kind: RuleReleaseKind
@@ -61,15 +59,11 @@ class PurchasedRounds:
 def plan_tower(
     facts: RuleFacts, units: float, mu: float, first: bool, rounds: int | None = None
 ) -> tuple[PurchasedRounds, ...]:
-    """Return the purchases of a tower.
+    """Return the purchases of a tower; the first one also buys the label rate.
 
-    Args:
-        facts: its slots and the loss.
-        units: public number of units.
-        mu: the tower's budget, as replace-one Gaussian privacy of the noise that
-            reaches the model.
-        first: whether it is the first tower, which also buys the label rate.
-        rounds: number of training rounds if a person chose it.
+    `units` is public. `mu` is the tower's budget, as replace-one Gaussian privacy of
+    the noise that reaches the model, `rounds` a number of training rounds that a person
+    chose.
     """
     bought: list[PurchasedRounds] = []
     left = 1.0

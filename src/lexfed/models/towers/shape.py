@@ -125,10 +125,7 @@ def _flagged(shape: TowerShape) -> list[tuple[int, int]]:
 
 
 def presence(shape: TowerShape, slots: Floats) -> Floats:
-    """Return 1 where a slot's column has a value and 0 where it is missing.
-
-    `slots` are encoded values, `[..., slots]`.
-    """
+    """Return 1 where a slot's column has a value and 0 where it is missing."""
     present = np.ones_like(slots)
     for number, flag in _flagged(shape):
         present[..., number] = 1.0 - slots[..., flag]
@@ -141,10 +138,7 @@ def presence(shape: TowerShape, slots: Floats) -> Floats:
 class SlotGuess:
     """Assumptions about slots before anything is bought.
 
-    Attributes:
-        centre: mean of each slot.
-        variance: of each slot.
-        doubt: variance of the centre around its guess.
+    `doubt` is the variance of a slot's centre around its guess.
     """
 
     centre: Floats

@@ -63,10 +63,9 @@ class Intake:
         self.most = most + WRAPPING
 
     def expect_queries(self, dimensions: Iterable[int]) -> None:
-        """Take queries of a programme from now on.
+        """Take queries of a programme with stages of these dimensions.
 
-        `dimensions` are those of its stages, together no fewer than its model has
-        numbers.
+        Together they are no fewer than its model has numbers.
         """
         self.expect(_AT_FIRST + _BYTES_OF_A_VALUE * sum(dimensions))
 
@@ -153,12 +152,9 @@ def own_folders(kit: Kit) -> list[str]:
 
 
 def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
-    """Return the folders in which FLARE may look for a file.
+    """Return the folders in which FLARE may look for a file of any ending.
 
-    Args:
-        kit: of this process.
-        name: of the file, whatever its ending and folder.
-        folders: where FLARE would look, with all folders below.
+    `folders` are those where FLARE would look, with all folders below.
     """
     made = {Path(path).stem for path in kit_settings(kit)}
     if Path(name).name.partition(".")[0] in made:
@@ -177,11 +173,7 @@ def is_job(name: str) -> bool:
 
 
 def job_number(job_id: object) -> str:
-    """Return the number of a job.
-
-    Raises:
-        ValueError: if it is not a UUID; FLARE then refuses the job.
-    """
+    """Return the number of a job; FLARE refuses a job on a `ValueError`."""
     if not isinstance(job_id, str) or not is_job(job_id):
         raise ValueError("a job has a UUID for a name")
     return job_id

@@ -29,11 +29,7 @@ _SECURE_TRANSPORTS = {"http", "https"}
 
 
 def der(path: Path) -> bytes:
-    """Return a certificate file's certificate in DER.
-
-    Raises:
-        RunFolderError: if it holds no certificate.
-    """
+    """Return a certificate file's certificate in DER."""
     try:
         return ssl.PEM_cert_to_DER_cert(
             read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode("ascii")
@@ -128,11 +124,7 @@ def enforce(kit: Kit) -> None:
 
 
 def check_version() -> None:
-    """Check that FLARE is there, in the version that the rules are for.
-
-    Raises:
-        RunFolderError: if it is not.
-    """
+    """Refuse a FLARE that is missing, or of a version without reviewed rules."""
     try:
         found = metadata.version("nvflare")
     except metadata.PackageNotFoundError:

@@ -43,15 +43,7 @@ class JobPart:
 def write_job(
     folder: Path, name: str, least: int, coordinator: JobPart, site: JobPart
 ) -> Path:
-    """Write the folder of a job and return it.
-
-    Args:
-        folder: where to make it.
-        name: of the job.
-        least: sites without which it is not begun.
-        coordinator: what runs there.
-        site: what runs at every site.
-    """
+    """Write the folder of a job, which is not begun with fewer than `least` sites."""
     common: dict[str, Any] = {
         "format_version": 2,
         "task_data_filters": [],
@@ -89,8 +81,7 @@ def write_job(
 class AdminSession:
     """A session of the administrator with the coordinator of a kit.
 
-    Raises:
-        RunFolderError: from every method, if the coordinator does not answer.
+    Every method raises a `RunFolderError` if the coordinator does not answer.
     """
 
     def __init__(self, kit: Kit) -> None:

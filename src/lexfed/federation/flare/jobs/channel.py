@@ -65,19 +65,16 @@ class FlareChannel:
     """Brings messages to sites of one FLARE job.
 
     Guarantees: a message goes to the named sites only, each at most once; an answer is
-    bytes from the site it is said to be from, no longer than is asked for; a site that
-    misses its time is missing in this answer and in all later ones.
+    bytes from the named site, no longer than the limit; a site that misses its time is
+    missing in this answer and in all later ones.
     """
 
     def __init__(
         self, engine: Any, abort_signal: Any, patience: Patience | None = None
     ) -> None:
-        """Open a channel in the server process of a job.
+        """Open a channel in the server process of a job, by FLARE's engine there.
 
-        Args:
-            engine: FLARE's engine in that process.
-            abort_signal: is triggered when the job is ended from outside.
-            patience: how long to wait.
+        `abort_signal` is triggered when the job is ended from outside.
         """
         self._engine = engine
         self._abort = abort_signal
@@ -234,13 +231,12 @@ class FlareChannel:
 
 @dataclass(frozen=True)
 class _SiteReport:
-    """A thread's report: the answer of one site, or the sites that are alive.
+    """A thread's report: the answer of one site, or (without a name) the living sites.
 
     Attributes:
-        name: of the site; None for who is alive.
         answer: of its door, if that is sound.
-        spoke: whether it said anything, and not FLARE in its place.
-        alive: who gave a sign of life.
+        spoke: whether the site replied, and not FLARE in its place.
+        alive: sites that gave a sign of life.
     """
 
     name: str | None

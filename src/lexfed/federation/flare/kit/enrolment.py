@@ -57,9 +57,8 @@ class Enrolment(BaseModel):
     """An organisation's public key, with the proof that it has the private one.
 
     Attributes:
-        project: of the deployment.
         name: of the site, or `coordinator`.
-        pin: the certificate that it believes the coordinator.
+        pin: of the certificate that it believes the coordinator.
         public: the Ed25519 public key, in base64.
         proof: its signature over all of these.
     """
@@ -89,11 +88,7 @@ class Enrolment(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read an enrolment and check its proof.
-
-        Raises:
-            ConfigError: if it is not one, or not signed by the key it names.
-        """
+        """Read an enrolment and check its proof."""
         enrolled = _parse(cls, path)
         enrolled.check(str(path))
         return enrolled
@@ -104,11 +99,7 @@ class Enrolment(BaseModel):
         return decode_base64(self.public, f"key of `{self.name}`")
 
     def check(self, where: str) -> None:
-        """Check that whoever wrote this has the private key.
-
-        Raises:
-            ConfigError: if the proof is not a signature of the key.
-        """
+        """Refuse an enrolment that is not signed by the key it names."""
         signed = _signed(self.project, self.name, self.pin, self.public)
         try:
             proof = decode_base64(self.proof, f"proof of `{self.name}`")
@@ -149,11 +140,7 @@ class DeploymentRoster:
 
     @classmethod
     def of(cls, kit: Kit, enrolments: Iterable[Enrolment]) -> Self:
-        """Put together a roster for the deployment of a kit.
-
-        Raises:
-            ConfigError: naming everything that does not fit the kit.
-        """
+        """Put together a roster, or list everything that does not fit a kit."""
         roster = cls(tuple(sorted(enrolments, key=lambda one: one.name)))
         problems = list(roster.problems(kit))
         if problems:
@@ -162,11 +149,7 @@ class DeploymentRoster:
 
     @classmethod
     def read(cls, path: Path, kit: Kit) -> Self:
-        """Read a roster and check it against a kit, with all proofs.
-
-        Raises:
-            ConfigError: naming everything that does not fit the kit.
-        """
+        """Read a roster and check it against a kit, with all proofs."""
         parties = _parse(_File, path).parties
         for party in parties:
             party.check(str(path))
@@ -258,9 +241,6 @@ def enrol(kit: Kit) -> Enrolment:
 
     Guarantees:
         A key that is there is kept; asking twice changes nothing.
-
-    Raises:
-        RunFolderError: if the key cannot be made or used.
     """
     if not os.path.lexists(kit.identity_key):
         create_key(kit.identity_key)
@@ -274,10 +254,6 @@ def write_roster(kit: Kit, paths: list[Path]) -> DeploymentRoster:
 
     The coordinator's own key is made here, if it has none yet: on its machine, whoever
     made the kits.
-
-    Raises:
-        ConfigError: naming every enrolment that does not fit.
-        RunFolderError: if the kit is a site's.
     """
     if kit.role != "coordinator":
         raise RunFolderError(
@@ -304,19 +280,12 @@ def install_roster(kit: Kit, path: Path) -> DeploymentRoster:
         A roster without this kit's own key and pin, or with a key that nobody
         proved to have, is not taken over.
         A roster that is there is never replaced by a different one.
-
-    Raises:
-        ConfigError: naming what does not fit.
     """
     return _keep(kit, read_roster(kit, path))
 
 
 def read_roster(kit: Kit, path: Path | None = None) -> DeploymentRoster:
-    """Read a roster, the kit's own by default, and check all of it against the kit.
-
-    Raises:
-        ConfigError: naming what does not fit.
-    """
+    """Read a roster, the kit's own by default, and check all of it against the kit."""
     roster = DeploymentRoster.read(path or kit.roster, kit)
     own = load_key(kit.identity_key).public_key().public_bytes_raw()
     if roster.keys[kit.name] != own:

@@ -58,13 +58,11 @@ class Kit:
 
     Attributes:
         folder: the kit, as an absolute path.
-        project: what the kits of one deployment share.
-        role: of the organisation in it.
+        project: name shared by the kits of one deployment.
         name: of the site; `coordinator` at the coordinator.
-        host: where the coordinator is reached.
-        port: at which TCP port.
+        host: of the coordinator.
         pin: SHA-256 of the coordinator's certificate (DER), in hexadecimal.
-        sites: everybody who takes part but the coordinator, by name.
+        sites: names of all sites.
         data: the site's table, where a process was started with one.
     """
 
@@ -80,11 +78,7 @@ class Kit:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read `kit.toml`; `checks.check_kit` says whether the rest is sound.
-
-        Raises:
-            RunFolderError: if the folder is not a kit.
-        """
+        """Read `kit.toml`; `startup_check.check_kit` checks the rest."""
         path = folder / "kit.toml"
         try:
             said = _File.model_validate(parse_toml(_text(path)))
@@ -118,9 +112,7 @@ class Kit:
     def of_process(cls) -> Self:
         """Return the kit that this process was started for.
 
-        Raises:
-            RunFolderError: if `lexfed coordinator start` or `lexfed site start` did
-                not start it.
+        By `lexfed coordinator start` or `lexfed site start`; else a `RunFolderError`.
         """
         folder, data = os.environ.get(KIT_VARIABLE), os.environ.get(DATA_VARIABLE)
         if folder is None:

@@ -44,18 +44,11 @@ def provision(folder: Path, address: str, sites: Sequence[str]) -> dict[str, Kit
         address: of the coordinator as sites reach it, `HOST:PORT`.
         sites: their names.
 
-    Returns:
-        The kits by name; `coordinator` is one of them.
-
     Guarantees:
         Folders have mode 0700 and files 0600, whatever the umask.
         The private key of the root is nowhere when this returns, and the private TLS
         key of a party is in its own kit only.
         On failure nothing is left; a folder that is there is not touched.
-
-    Raises:
-        ConfigError: naming every argument that is wrong.
-        RunFolderError: if the folder is there, or FLARE is not.
     """
     problems = list(_problems(folder.resolve().name, address, sites))
     if problems:

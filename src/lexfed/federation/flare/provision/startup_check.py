@@ -61,9 +61,6 @@ def check_kit(kit: Kit) -> None:
         A kit whose settings differ in any value from those that were made, that other
         users can read or change, whose certificates are expired, foreign or not the
         pinned ones, or whose roster does not have its own key, does not pass.
-
-    Raises:
-        ConfigError: naming every problem.
     """
     problems = list(kit_problems(kit))
     if problems:
