@@ -25,7 +25,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.sketch_common import weighed
 from benchmarks.tables import Table, write_table
 from lexfed.config import Config, from_mapping
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.run import Population, price, seeded_population
 from lexfed.run.driver.rehearsal import rehearse
 

@@ -14,11 +14,11 @@ import pytest
 
 from lexfed.cli.commands.deploy import kits as deploy
 from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.federation.flare import startup_check
 from lexfed.federation.flare.jobs import admin_session
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.process import take
-from lexfed.federation.flare.provision import startup_check
-from lexfed.federation.flare.provision.startup_check import SOON
+from lexfed.federation.flare.startup_check import SOON
 from lexfed.run.deployed.coordinator import job_submission
 from support.deployed.deployments import (
     LEXFED,

@@ -24,7 +24,7 @@ from lexfed.federation.programme.messages import (
     answer_from_bytes,
 )
 from lexfed.federation.site.data_holder import Site
-from lexfed.models.towers import cascade
+from lexfed.models import towers
 from lexfed.privacy.filters import dominates
 from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
@@ -179,8 +179,8 @@ def test_adaptation_goes_on_from_what_was_written(case: str) -> None:
     learner = Learner(of.programme)
     progress = learner.start()
     for query, released in zip(seen.queries, seen.released, strict=True):
-        content = cascade.to_bytes(progress.model, {}, progress.memory)
-        model, _, memory = cascade.from_bytes(content)
+        content = towers.to_bytes(progress.model, {}, progress.memory)
+        model, _, memory = towers.from_bytes(content)
         progress = Progress(query.round - 1, model, memory, query.stage, query.step)
         assert query.release in (
             learner.release(progress),

@@ -18,8 +18,8 @@ from lexfed.federation.planning.draft_releases import (
 )
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Reply
+from lexfed.models import towers
 from lexfed.models.rule import network_part
-from lexfed.models.towers import cascade
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.federation import checks
@@ -215,11 +215,11 @@ def test_learning_goes_on_from_what_was_written(case: str) -> None:
         model, arrays = learner.question(progress)
         assert replace(query, model=model, arrays=arrays).to_bytes() == query.to_bytes()
         progress = learner.learn(progress, query.release, released)
-        content = cascade.to_bytes(progress.model, {}, progress.memory)
-        model, _, memory = cascade.from_bytes(content)
+        content = towers.to_bytes(progress.model, {}, progress.memory)
+        model, _, memory = towers.from_bytes(content)
         progress = Progress(progress.done, model, memory)
-    final = cascade.to_bytes(seen.progress.model, {}, seen.progress.memory)
-    assert cascade.to_bytes(progress.model, {}, progress.memory) == final
+    final = towers.to_bytes(seen.progress.model, {}, seen.progress.memory)
+    assert towers.to_bytes(progress.model, {}, progress.memory) == final
 
 
 def test_lost_rounds_leave_a_model_that_can_be_served() -> None:

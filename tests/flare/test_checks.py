@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lexfed.errors import ConfigError
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.kit.settings import kit_settings
-from lexfed.federation.flare.provision.startup_check import (
+from lexfed.federation.flare.startup_check import (
     check_kit,
     kit_problems,
     last_day,

@@ -16,13 +16,13 @@ from lexfed.errors import ConfigError, RunFolderError
 from lexfed.federation.flare.hardening import tls13
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.kit.settings import kit_settings
+from lexfed.federation.flare.new_kits import provision
 from lexfed.federation.flare.process import (
     PROGRAMS,
     command_of,
     environment_of,
     through_here,
 )
-from lexfed.federation.flare.provision.new_kits import provision
 
 SITES = ["north", "south"]
 ADDRESS = "fl.example.org:8002"

@@ -12,7 +12,7 @@ from lexfed.federation.planning.programme_draft import (
     read_tiers,
     tower_shapes,
 )
-from lexfed.models.towers.cascade import (
+from lexfed.models.towers import (
     Model,
     Tower,
     from_bytes,

@@ -10,15 +10,16 @@ import torch
 from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.models.rule import network_part
 from lexfed.models.rule.estimates import TargetEstimate, TowerState, geometry
-from lexfed.models.towers.cascade import (
+from lexfed.models.towers import (
     LONGEST,
     Model,
+    RuleFacts,
     Tower,
+    TowerShape,
     from_bytes,
     network_inputs,
     to_bytes,
 )
-from lexfed.models.towers.shape import RuleFacts, TowerShape
 from support.federation.worlds import encoding, rows_of
 
 CODE = encoding()

@@ -35,7 +35,7 @@ from lexfed.models.rule.purchases import (
     plan_tower,
     worth_training,
 )
-from lexfed.models.towers.shape import RuleFacts, public_guess, statistics_clip
+from lexfed.models.towers import RuleFacts, public_guess, statistics_clip
 from support.federation.worlds import (
     Floats,
     World,
@@ -160,7 +160,7 @@ def test_folded_weights_predict_what_training_saw(
     # Undeclared categories are zero everywhere: nothing is subtracted for them.
     slots[::7, facts.mask("onehot")] = 0.0
     weights, bias = weights_and_bias(facts, scales, state)
-    centred = slots - facts.presence(slots) * state.centre
+    centred = slots - facts.shape.presence(slots) * state.centre
     trained = (centred * scales.scale) @ state.weights
     np.testing.assert_allclose(slots @ weights + bias, trained, atol=1e-12)
 
@@ -229,7 +229,7 @@ def test_moments_are_learned_and_shrunk_to_the_public_guess() -> None:
     vectors = moment_vectors(facts, slots)
     state = TowerState.start(facts)
     exact = learn_moments(facts, state, vectors.mean(axis=0), 1e-9)
-    present = facts.presence(slots) > 0
+    present = facts.shape.presence(slots) > 0
     wanted = np.array([slots[present[:, k], k].mean() for k in range(facts.size)])
     # Clipped records bias the statistics a little, never beyond their range.
     assert np.abs(exact.centre - wanted).max() < 0.15

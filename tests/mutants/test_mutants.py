@@ -43,7 +43,7 @@ from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
 from lexfed.models.gradients.clipped_sum import clipped_sum
-from lexfed.models.towers.cascade import Model, Tower
+from lexfed.models.towers import Model, Tower
 from lexfed.privacy import filters
 from lexfed.privacy.accountants import composition, gdp
 from lexfed.privacy.accountants.gdp import Step, mu_from

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.errors import ConfigError
+from lexfed.models import towers
 from lexfed.models.networks import (
     architectures,
     captured_model,
@@ -15,7 +16,6 @@ from lexfed.models.networks import (
     known_layers,
 )
 from lexfed.models.networks.captured_model import CapturedModel
-from lexfed.models.towers import cascade
 from support.federation import checks
 from support.federation.worlds import world
 from support.mutant import Mutant, Patch, both_tests
@@ -85,7 +85,7 @@ def sensitive_to_own_models() -> None:
 def _forget() -> None:
     """Build models anew: those of other tests are kept for the next tower."""
     architectures._without_code.cache_clear()
-    cascade._workspace.cache_clear()
+    towers._workspace.cache_clear()
 
 
 def writing_models_are_refused() -> None:

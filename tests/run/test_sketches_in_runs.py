@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner, Progress
-from lexfed.models.towers import cascade
+from lexfed.models import towers
 from lexfed.run import resume, start, train
 from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.run.results.sketch_notes import sketch_lines, sketch_notes
@@ -68,7 +68,7 @@ def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
     path = written(tmp_path)
     ran(path, tmp_path / "run")
     content = (tmp_path / "run" / "state.safetensors").read_bytes()
-    model, _, memory = cascade.from_bytes(content)
+    model, _, memory = towers.from_bytes(content)
     priced = priced_of(path)
     once = replace(priced, budget=replace(priced.budget, sites_per_person=1))
     said = [

@@ -41,7 +41,7 @@ from lexfed.durable import (
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.programme.messages import Query
-from lexfed.models.towers import cascade
+from lexfed.models import towers
 from lexfed.plain_files import (
     MOST_OF_A_DOCUMENT,
     MOST_OF_A_MODEL,
@@ -206,7 +206,7 @@ class RunFolder:
         path = self.path / STATE
         try:
             content = read_plain(path, MOST_OF_A_MODEL)
-            model, head, memory = cascade.from_bytes(content)
+            model, head, memory = towers.from_bytes(content)
             return Progress(head["done"], model, memory, head["stage"], head["step"])
         except FileNotFoundError:
             return None
@@ -240,7 +240,7 @@ def _occupied(path: Path) -> RunFolderError:
 def _state(progress: Progress) -> bytes:
     names = ("done", "stage", "step")
     head = {name: getattr(progress, name) for name in names}
-    return cascade.to_bytes(progress.model, head, progress.memory)
+    return towers.to_bytes(progress.model, head, progress.memory)
 
 
 def is_run_file(path: Path) -> bool:

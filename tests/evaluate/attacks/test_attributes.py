@@ -21,7 +21,7 @@ from lexfed.evaluate.attacks.bounds import of_gaussian, of_tier
 from lexfed.evaluate.attacks.product_runs import ProductTrainer
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
-from lexfed.models.towers.cascade import Model, untrained_model
+from lexfed.models.towers import Model, untrained_model
 from lexfed.tiers import Tier
 from support.evaluation.attacked_worlds import hospital
 from support.federation.worlds import encoding, rows_of, world

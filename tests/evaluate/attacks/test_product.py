@@ -15,7 +15,7 @@ from lexfed.evaluate.attacks.product_runs import (
     unit_margins,
 )
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
-from lexfed.models.towers.cascade import untrained_model
+from lexfed.models.towers import untrained_model
 from support.evaluation.attacked_worlds import hospital
 
 

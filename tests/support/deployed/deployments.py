@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lexfed.federation.flare.kit.enrolment import enrol, install_roster, write_roster
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
-from lexfed.federation.flare.provision.new_kits import provision
+from lexfed.federation.flare.new_kits import provision
 
 LEXFED = [sys.executable, "-c", "from lexfed.cli import main; main()"]
 

@@ -16,7 +16,7 @@ from lexfed.federation.programme import integer_sums
 from lexfed.federation.site import contributions
 from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.rule import contributions as rule_contributions
-from lexfed.models.towers.cascade import Tower
+from lexfed.models.towers import Tower
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.tiers import Tier
 from support.mutant import Patch

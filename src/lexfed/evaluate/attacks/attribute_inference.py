@@ -43,7 +43,7 @@ from lexfed.evaluate.attacks.auc_intervals import (
 from lexfed.evaluate.attacks.bounds import TradeOff, with_guesses
 from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.models.losses import Loss
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 
 ATTACKS = ("inversion", "CSMIA", "both")
 """All that see the model; `both` needs a shadow."""

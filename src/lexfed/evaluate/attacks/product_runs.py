@@ -29,7 +29,7 @@ from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.models.losses import Loss
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.randomness import SecureSource
 from lexfed.run.driver.rehearsal import rehearse
 from lexfed.run.intake.population import Population

@@ -29,7 +29,7 @@ from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.models.losses import Loss
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.run.driver.rehearsal import train_in_memory

@@ -31,7 +31,7 @@ from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.losses import Loss
-from lexfed.models.towers.cascade import Tower
+from lexfed.models.towers import Tower
 from lexfed.run.intake.public_facts import LOSSES
 
 CLIP = 1.0

@@ -31,8 +31,7 @@ from lexfed.models.rule.estimates import (
     unknown_target,
 )
 from lexfed.models.rule.purchases import listens
-from lexfed.models.towers.cascade import Model, Tower, untrained_model
-from lexfed.models.towers.shape import RuleFacts
+from lexfed.models.towers import Model, RuleFacts, Tower, untrained_model
 from lexfed.privacy.releases import Release
 
 __all__ = ["Learner", "Progress"]

@@ -21,7 +21,7 @@ from lexfed.federation.coordinator.progress import Memory
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.networks.flat_parameters import group_order
-from lexfed.models.towers.cascade import Tower
+from lexfed.models.towers import Tower
 from lexfed.privacy.releases import CLIP_BIT, Release
 from lexfed.tiers import Tier
 

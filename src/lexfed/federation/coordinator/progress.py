@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lexfed.arrays import Floats
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.programme.sketch_schedule import asked_numbers
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 

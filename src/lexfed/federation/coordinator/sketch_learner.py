@@ -25,7 +25,7 @@ from lexfed.federation.coordinator.progress import (
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme, Stage
 from lexfed.federation.programme.sketch_schedule import SketchSchedule, next_question
 from lexfed.models.rule.contributions import slot_scales, slot_weights
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.drift import Drift, NoisedHistogram, drift
 from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site

@@ -133,7 +133,7 @@ def main() -> None:
         limit_intake,
     )
     from lexfed.federation.flare.hardening.tls13 import enforce
-    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.federation.flare.startup_check import check_kit
 
     os.umask(0o077)
     kind = sys.argv.pop(1)

@@ -32,7 +32,7 @@ from lexfed.models.rule.purchases import (
     plan_tower,
     worth_training,
 )
-from lexfed.models.towers.shape import RuleFacts, TowerShape
+from lexfed.models.towers import RuleFacts, TowerShape
 from lexfed.privacy.releases import CLIP_BIT
 from lexfed.tiers import Tier
 

@@ -6,35 +6,27 @@ one to the keys of persons, each one before a look at columns to that look. The 
 sensitive tower has no tower after it, so its tier pays for no look.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from lexfed.budget.noise_plan import Budget
-from lexfed.budget.noise_plan import Draft
-from lexfed.budget.noise_plan import DraftGroup
-from lexfed.errors import ConfigError
-from lexfed.errors import Problem
-from lexfed.errors import Refused
-from lexfed.federation.planning.choices import Choices
-from lexfed.federation.planning.choices import PopulationFacts
-from lexfed.federation.planning.draft_releases import DraftTower
-from lexfed.federation.planning.draft_releases import tower_drafts
+
+from lexfed.budget.noise_plan import Budget, DraftGroup
+from lexfed.errors import ConfigError, Problem, Refused
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.draft_releases import DraftTower, tower_drafts
 from lexfed.federation.planning.programme_draft import DraftRelease
-from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.programme.sequence import Stage
+from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.run_ledger import Limits
 from lexfed.privacy.scopes import up
 from lexfed.sketch.estimates.inner_products import best_cells
 from lexfed.sketch.queries.drift import TOTAL
-from lexfed.sketch.queries.duplicates import noise_of_overlap
-from lexfed.sketch.queries.duplicates import reach
+from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.watched_columns import places_for
-from lexfed.sketch.releases.cadence import Cadence
-from lexfed.sketch.releases.cadence import planned_releases
+from lexfed.sketch.releases.cadence import Cadence, planned_releases
 from lexfed.terms import Accountant
 from lexfed.tiers import Tier
-import math
 
 PERSONS = "persons at sites"
 """Name of the release of keys."""

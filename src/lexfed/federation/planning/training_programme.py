@@ -36,7 +36,7 @@ from lexfed.federation.planning.tower_sketches import (
 )
 from lexfed.federation.programme.sequence import ClassScale, Programme
 from lexfed.models.rule.network_part import networks_pay
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers import TowerShape
 from lexfed.privacy.accountants.calibration import PrivacyTarget
 
 

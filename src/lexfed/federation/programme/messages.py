@@ -19,8 +19,8 @@ from safetensors.numpy import load, save
 
 from lexfed.arrays import Floats, Integers
 from lexfed.audit.entries.fields import ClosedModel, JsonCount
-from lexfed.models.towers import cascade
-from lexfed.models.towers.cascade import Model
+from lexfed.models import towers
+from lexfed.models.towers import Model
 from lexfed.privacy.releases import Release
 
 QueryKind = Literal[
@@ -94,7 +94,7 @@ class Query:
         """Return the message as bytes."""
         head = {name: getattr(self, name) for name in _QueryHead.model_fields}
         head["release"] = None if self.release is None else self.release.to_json()
-        return cascade.to_bytes(self.model, head, self.arrays)
+        return towers.to_bytes(self.model, head, self.arrays)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Query":
@@ -107,7 +107,7 @@ class Query:
         Raises:
             Exception: of any kind, for bytes that are no query.
         """
-        model, plain, arrays = cascade.from_bytes(content)
+        model, plain, arrays = towers.from_bytes(content)
         head = vars(_QueryHead.model_validate(plain))
         if head["release"] is not None:
             head["release"] = Release.from_json(head["release"])

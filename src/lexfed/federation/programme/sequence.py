@@ -27,7 +27,7 @@ from lexfed.canonical import digest
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.losses import LossName
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers import TowerShape
 from lexfed.privacy.noise.grids import CLIP_ROUNDING, Grid, GridVector
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup

@@ -47,8 +47,7 @@ from lexfed.federation.programme.sketch_schedule import (
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
 from lexfed.models.networks.flat_parameters import count
-from lexfed.models.towers.cascade import Tower
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers import Tower, TowerShape
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import SiteLedger
 from lexfed.randomness import RandomSource

@@ -15,10 +15,10 @@ from torch import nn
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.towers.cascade import Tower
-from lexfed.models.towers.shape import (
+from lexfed.models.towers import (
     SQUARE_GUESS,
     RuleFacts,
+    Tower,
     TowerShape,
     public_guess,
     statistics_clip,
@@ -41,7 +41,7 @@ def label_vectors(loss: LossName, targets: Floats, outputs: int) -> Floats:
 
 def moment_vectors(facts: RuleFacts, slots: Floats) -> Floats:
     """Return centred slots and squares of numbers, relative to the public guess."""
-    present = facts.presence(slots)
+    present = facts.shape.presence(slots)
     numbers = facts.numbers
     first = slots - present * public_guess(facts).centre
     second = (slots[..., numbers] ** 2 - SQUARE_GUESS) * present[..., numbers]
@@ -58,7 +58,7 @@ def residual_vectors(
     logits, [..., outputs]. The question has released `centre` and `scale` of slots and
     the clip of `residual`s.
     """
-    centred = slots - facts.presence(slots) * question["centre"]
+    centred = slots - facts.shape.presence(slots) * question["centre"]
     scaled = into_ball(centred * question["scale"])
     residuals = into_ball(slopes / question["residual"])
     outer = scaled[..., :, None] * residuals[..., None, :]
@@ -87,7 +87,7 @@ def importance_vectors(facts: RuleFacts, slots: Floats, slopes: Floats) -> Float
         A vector depends on its own record and is at most 1 long.
     """
     guess = public_guess(facts)
-    centred = slots - facts.presence(slots) * guess.centre
+    centred = slots - facts.shape.presence(slots) * guess.centre
     scaled = into_ball(centred / np.sqrt(guess.variance) / importance_radius(facts))
     outer = scaled[..., :, None] * into_ball(slopes)[..., None, :]
     return np.asarray(outer.reshape(*outer.shape[:-2], -1))

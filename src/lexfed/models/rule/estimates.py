@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.towers.shape import (
+from lexfed.models.towers import (
     SQUARE_GUESS,
     RuleFacts,
     public_guess,
@@ -180,7 +180,7 @@ def geometry(
     the tower's training.
     """
     total = state.variance.copy()
-    for places in facts.categories():
+    for places in facts.shape.categories:
         # A column weighs the same whatever the number of its levels.
         total[places] = state.variance[places].sum()
     weight = np.where(facts.mask("missing"), MISSING_WEIGHT, 1.0)
@@ -285,7 +285,7 @@ def learn_moments(
     mean, noise = mean * clip, (deviation * clip) ** 2
     first, second = mean[: facts.size], mean[facts.size :]
     there = np.ones(facts.size)
-    for number, flag in facts.flagged():
+    for number, flag in facts.shape.flagged:
         trust = guess.doubt[flag] / (guess.doubt[flag] + noise)
         missing = guess.centre[flag] + first[flag] * trust
         there[number] = np.clip(1.0 - missing, 0.03, 1.0)
@@ -295,7 +295,7 @@ def learn_moments(
     centre = np.where(
         is_number, np.clip(centre, -0.98, 0.98), np.clip(centre, 0.004, 0.98)
     )
-    for places in facts.categories():
+    for places in facts.shape.categories:
         centre[places] /= centre[places].sum()
     here = there[is_number]
     trust = SQUARE_DOUBT / (SQUARE_DOUBT + noise / here**2)
@@ -341,7 +341,7 @@ def learn_residuals(
 def _focus(facts: RuleFacts, scales: Geometry, power: Floats) -> Floats:
     """Return weights by which columns without evidence give up norm to the others."""
     focus = np.ones(facts.size)
-    for places in facts.columns():
+    for places in facts.shape.by_column:
         share = power[places].sum() / scales.variance[places].sum()
         focus[places] = np.sqrt(share)
     norm = np.sqrt((focus**2 * scales.variance).sum() / scales.variance.sum())
@@ -385,9 +385,9 @@ def weights_and_bias(
     bias = np.zeros(facts.outputs)
     folded = weights.copy()
     one_hot = facts.mask("onehot")
-    for places in facts.categories():
+    for places in facts.shape.categories:
         folded[places] -= shift[places].sum(axis=0)
-    for number, flag in facts.flagged():
+    for number, flag in facts.shape.flagged:
         folded[flag] += shift[number]
     bias -= shift[~one_hot].sum(axis=0)
     return folded, bias

@@ -25,8 +25,7 @@ from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import flatten, trainable
 from lexfed.models.networks.known_layers import closed_form, is_dense
 from lexfed.models.rule.estimates import Geometry, TargetEstimate, largest_residual
-from lexfed.models.towers.cascade import Tower
-from lexfed.models.towers.shape import TowerShape
+from lexfed.models.towers import Tower, TowerShape
 
 SHARE = 0.3
 """Part of a tower's square that its network takes; the linear part has the rest."""

@@ -15,7 +15,7 @@ from lexfed.config import Config
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import Simulation
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import SecureSource
 from lexfed.run.intake.population import seeded_population

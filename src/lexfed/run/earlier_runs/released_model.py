@@ -9,8 +9,8 @@ from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.log.logged_files import ENCODING, MODEL, read_logged, unreadable
 from lexfed.data.encoding import Encoding
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.models.towers import cascade
-from lexfed.models.towers.cascade import Model
+from lexfed.models import towers
+from lexfed.models.towers import Model
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 
 
@@ -37,7 +37,7 @@ def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
     if content is None or encoding is None:
         raise RunFolderError(f"`{folder}` holds no trained model", make)
     try:
-        model, _, _ = cascade.from_bytes(content)
+        model, _, _ = towers.from_bytes(content)
         return model, Encoding.from_dict(json.loads(encoding))
     except Exception as error:  # whatever bytes of a stranger may cause
         raise AuditError(

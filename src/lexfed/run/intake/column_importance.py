@@ -19,8 +19,8 @@ from lexfed.data.encoding import Encoding, encode, encode_target
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.purchase_programmes import IMPORTANCE
+from lexfed.models import towers
 from lexfed.models.rule.contributions import slot_scales, slot_weights
-from lexfed.models.towers import cascade
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.earlier_runs.charged_releases import EarlierRun, earlier_releases
 from lexfed.run.earlier_runs.released_model import released_model
@@ -154,7 +154,7 @@ def _from_paid(
         raise ConfigError([Problem(f"`{folder}`", "holds no importances", _MAKE)])
     # If every round was lost there is no state, and the model has no memory.
     name = STATE if (folder / STATE).exists() else "model.safetensors"
-    model, _, memory = cascade.from_bytes(earlier.content(name))
+    model, _, memory = towers.from_bytes(earlier.content(name))
     values = np.zeros((encoding.width, len(model.intercept)))
     noise = np.zeros(encoding.width)
     told: set[int] = set()

@@ -25,7 +25,7 @@ from lexfed.config.tables.root import Config, EvaluationTable
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.coordinator.progress import tables_so_far
-from lexfed.models.towers import cascade
+from lexfed.models import towers
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.open_run import start
@@ -179,7 +179,7 @@ def keep_profile(found: PricedProfile, folder: Path) -> FederationProfile:
 
 def _released(found: PricedProfile, folder: Path) -> FederationProfile:
     priced = found.priced
-    _, _, memory = cascade.from_bytes(read_plain(folder / STATE, MOST_OF_A_MODEL))
+    _, _, memory = towers.from_bytes(read_plain(folder / STATE, MOST_OF_A_MODEL))
     told = tables_so_far(priced.programme, memory)
     people = float(priced.population.units)
     return build_profile(told, found.columns, priced.programme.sites, people)

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lexfed.models.losses import metrics, metrics_of_histogram
-from lexfed.models.towers.cascade import Model
+from lexfed.models.towers import Model
 from lexfed.run.pricing.priced_run import PricedRun
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.planning.choices import LINEAR
-from lexfed.models import fallback_reason
-from lexfed.models.towers import cascade
+from lexfed.models import fallback_reason, towers
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
@@ -100,7 +99,7 @@ def finish(
         sketched=sketch_notes(priced, progress),
     )
     written = None if claim is None else dump_claim(claim)
-    model = cascade.to_bytes(progress.model, {"claim": written})
+    model = towers.to_bytes(progress.model, {"claim": written})
     folder.write_bytes("model.safetensors", model)
     if written is not None:
         folder.write_json("claim.json", written)

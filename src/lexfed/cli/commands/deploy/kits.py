@@ -37,8 +37,8 @@ def init(
 ) -> None:
     """Make one kit for the coordinator and one for every site."""
     from lexfed.federation.flare.kit.folder import COORDINATOR
-    from lexfed.federation.flare.provision.new_kits import provision
-    from lexfed.federation.flare.provision.startup_check import last_day
+    from lexfed.federation.flare.new_kits import provision
+    from lexfed.federation.flare.startup_check import last_day
 
     kits = provision(project, address, sites)
     here = kits[COORDINATOR]
@@ -78,7 +78,7 @@ def roster(
 def check(kit: KitFolder) -> None:
     """List everything that keeps a kit from starting. Starts nothing."""
     from lexfed.federation.flare.kit.folder import Kit
-    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.federation.flare.startup_check import check_kit
 
     here = Kit.read(kit)
     check_kit(here)
@@ -90,7 +90,7 @@ def status(kit: KitFolder, as_json: AsJson = False) -> None:
     from lexfed.federation.flare.connections import last_connections
     from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
     from lexfed.federation.flare.process import is_running
-    from lexfed.federation.flare.provision.startup_check import kit_problems, last_day
+    from lexfed.federation.flare.startup_check import kit_problems, last_day
 
     here = Kit.read(kit)
     problems = [str(problem) for problem in kit_problems(here)]
@@ -155,7 +155,7 @@ def next_step(kit: "Kit") -> str:
 
 def warn_of_expiry(kit: "Kit") -> None:
     """Say when a certificate ends soon."""
-    from lexfed.federation.flare.provision.startup_check import SOON, last_day
+    from lexfed.federation.flare.startup_check import SOON, last_day
 
     end = last_day(kit)
     if end is not None and end - datetime.now(UTC) < SOON:

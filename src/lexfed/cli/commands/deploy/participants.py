@@ -86,7 +86,7 @@ def start(
     """Take part until stopped; the data stay here."""
     from lexfed.federation.flare.process import start as become
     from lexfed.federation.flare.process import take
-    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.federation.flare.startup_check import check_kit
 
     here = _site(kit)
     if not data.is_file():
@@ -112,7 +112,7 @@ def start_coordinator(kit: KitFolder) -> None:
     from lexfed.federation.flare.kit.folder import Kit
     from lexfed.federation.flare.process import start as become
     from lexfed.federation.flare.process import take
-    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.federation.flare.startup_check import check_kit
 
     here = Kit.read(kit)
     if here.role != "coordinator":

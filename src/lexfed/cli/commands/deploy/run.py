@@ -31,7 +31,7 @@ def run(
     from lexfed.cli.inputs import load_config
     from lexfed.cli.problem_lines import located_errors
     from lexfed.federation.flare.kit.folder import Kit
-    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.federation.flare.startup_check import check_kit
     from lexfed.run.deployed.coordinator.job_submission import deploy_run
 
     price = profiles.stated_price(config, profile, epsilon)
