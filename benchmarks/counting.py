@@ -22,8 +22,12 @@ from lexfed.federation.programme.sequence import Block, Stage
 from lexfed.federation.site.table_counts import table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.privacy.noise.grids import Grid
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES
+from lexfed.sketch.queries.requested_tables import (
+    BINS,
+    DOUBLES,
+    MOST_PREFIXES,
+    RequestedTable,
+)
 
 TOWNS = ("Ulm", "Aarau", "Aalen", "Zürich", "Bern", "Genf", "Basel", "Chur")
 TABLES = {

@@ -5,7 +5,7 @@
 
 `encrypted` is BFV with a key holder, once with a bound that needs 32 bits and once with
 one that 16 bits hold. `masked` is the protocol of
-`lexfed.secagg.mask_sessions.site_rounds` with a 32-bit ring. All run in turn in every
+`lexfed.secagg.mask_sessions.site` with a 32-bit ring. All run in turn in every
 round, without a site lost, and every sum is compared with the true one. Figures are CPU
 milliseconds on one core, medians over rounds: of the median site, of the server for all
 sites, of the key holder. Bytes are those of a round: what a site sends, for masks with
@@ -23,13 +23,15 @@ import numpy as np
 
 from benchmarks.secure_rounds import Watch, set_up
 from lexfed.arrays import Integers
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.opened_sum import read_opened
-from lexfed.secagg.encrypted.server import CiphertextSum
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.parties import (
+    CiphertextSum,
+    KeyHolder,
+    SiteEncryptor,
+    read_opened,
+)
 from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
 from lexfed.secagg.envelopes.identities import Identity, Roster
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
 from lexfed.secagg.primitives.ring import Ring
 

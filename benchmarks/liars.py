@@ -34,7 +34,7 @@ from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.payloads import Deal
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
-from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.mask_sessions.server_rounds import RoundOpening
 from lexfed.secagg.masks.epoch_secrets import part_bytes
 from support.federation.liars import (
     LIES,

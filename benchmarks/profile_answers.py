@@ -22,9 +22,8 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.sketch.profile.answers import ProfiledNumber
-from lexfed.sketch.profile.federation_profile import build_profile
+from lexfed.sketch.profile.federation_profile import ProfiledColumn, build_profile
 from lexfed.sketch.profile.number_summaries import SHARES
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
 from support.sketch.profile_tables import Federation
 

@@ -24,11 +24,10 @@ from benchmarks.flower_masks import FlowerMasks
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks import cohort
-from lexfed.secagg.masks.neighbour_graph import Density, density
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
-from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.masks.thresholds import Density, Threshold, density
 from lexfed.secagg.primitives import keystreams
 from lexfed.secagg.primitives.ring import Ring
 

@@ -35,12 +35,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasketches_peer import VERSION, made_items, peer, speed
-from lexfed.sketch.estimates.inner_products import (
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
     best_cells,
     inner_product,
     product_variance,
 )
-from lexfed.sketch.estimates.noised_cells import NoisedCells
 from lexfed.sketch.tables.counts import CountMin, CountSketch
 from lexfed.sketch.tables.domains import BinDomain, TextDomain
 from lexfed.sketch.tables.shape import SketchKind, SketchShape

@@ -29,9 +29,8 @@ from lexfed.run.pricing.policy_terms import stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.sketch.queries.duplicates import reach
-from lexfed.sketch.sharing.common_bits import CommonBits
-from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.sharing.overlap_plan import CommonBits, OverlapPlan, width_for
+from lexfed.sketch.tables.counts import BloomFilter
 from lexfed.sketch.tables.domains import IntegerDomain
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 

@@ -28,20 +28,18 @@ from lexfed.evaluate.datasets.source_folder import data_folder
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SecureSource
-from lexfed.sketch.estimates.inner_products import best_cells, inner_product
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.noised_cells import NoisedCells, best_cells, inner_product
 from lexfed.sketch.estimates.similarities import distance
 from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
     GaussianColumn,
     NoisePlan,
     release_sketch,
 )
-from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.sketch.tables.counts import CountSketch
 from lexfed.sketch.tables.domains import BinDomain, TextDomain
-from lexfed.sketch.tables.hashing import string_keys
-from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.sketch.tables.shape import SketchKind, SketchShape, string_keys
 from lexfed.tiers import Tier
 
 Keys = NDArray[np.uint64]

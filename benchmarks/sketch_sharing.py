@@ -40,10 +40,9 @@ from lexfed.federation.sharing.overlap_protocol import (
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.shares.aggregator import propose_list
 from lexfed.secagg.shares.site import OperatorSetting, SharingSite
-from lexfed.sketch.sharing.common_bits import CommonBits
-from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
+from lexfed.sketch.sharing.overlap_plan import CommonBits, OverlapPlan, width_for
 from lexfed.sketch.sharing.packed_tables import pack_integers
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.counts import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 RHO = 0.05

@@ -21,19 +21,16 @@ from lexfed.federation.sharing.sketch_terms import (
     sharing_terms,
 )
 from lexfed.privacy.noise.shares import NoiseCohort
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.parties import KeyHolder, SiteEncryptor
 from lexfed.secagg.encrypted.terms import EncryptionSetting
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting
 from lexfed.secagg.shares.aggregator import AggregatorSession
 from lexfed.secagg.shares.site import OperatorSetting, SharingSite
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution
-from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.releases.noised_sketch import Contribution, GaussianColumn, NoisePlan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, SharedPlan
 from lexfed.sketch.tables.domains import IntegerDomain as Wholes
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier

@@ -96,7 +96,7 @@ def test_gradients_behind_masks_are_learning() -> None:
         _first(["models/gradients/clipping.py:clip_factors", *stack], ROUNDS)
         == "clipping"
     )
-    assert _first(["secagg/masks/round_masks.py:mask", stack[2]], ROUNDS) == "masks"
+    assert _first(["secagg/masks/epoch_secrets.py:mask", stack[2]], ROUNDS) == "masks"
     # Without the site's own frame masks would get the time of its gradients.
     assert _first([stack[0], stack[2]], ROUNDS) == "masks"
 

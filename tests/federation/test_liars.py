@@ -10,7 +10,7 @@ import random
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.mask_sessions.server_rounds import RoundOpening
 from support.federation.liars import LIES, OPENING, SHOWN, Outcome, Sites, case, lied_to
 from support.federation.worlds import World
 

@@ -28,7 +28,7 @@ from lexfed.federation.programme.messages import Refusal, Reply, answer_to_bytes
 from lexfed.secagg.envelopes.sealed_messages import SIGNATURE, EnvelopeKind, seal
 from lexfed.secagg.masks.epoch_secrets import EpochSecrets
 from lexfed.secagg.masks.thresholds import Threshold
-from lexfed.secagg.primitives.small_field import PRIME, Elements
+from lexfed.secagg.primitives.shamir import PRIME, Elements
 from support.federation.masked_worlds import (
     Federation,
     ask,

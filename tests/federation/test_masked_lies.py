@@ -65,7 +65,7 @@ def opened(
         words = message[_HEAD + DIGEST : -SIGNATURE]
         # A lying server adds up what it was sent, whatever is signed in it.
         terms.ring.add(session._sum, terms.ring.unpack(words, stage.dimension))
-        session._came.add(seats[name])
+        session._answered.add(seats[name])
         plain = Site(
             fed.of.programme, fed.of.sites[place], fed.of.ledger(place), seeded(1)
         )

@@ -22,7 +22,7 @@ from lexfed.federation.planning.purchase_programmes import (
 )
 from lexfed.federation.programme.sequence import Programme
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import ProfiledColumn
 from lexfed.sketch.queries.refinements import ERROR, ends_after, standing_out, threshold
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.tiers import Tier

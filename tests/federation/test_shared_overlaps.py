@@ -22,7 +22,7 @@ from lexfed.federation.sharing.overlap_protocol import (
 )
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.shares.schemes import SEED
-from lexfed.sketch.sharing.word_products import Words32
+from lexfed.sketch.sharing.beaver_triples import Words32
 from support.secagg import overlap_checks
 from support.secagg import overlap_sums as sums
 from support.secagg.secure_sums import identity, names, refused

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
-from lexfed.sketch.sharing.word_products import Words32
+from lexfed.sketch.sharing.beaver_triples import Words32
 from support.secagg import dealer_checks as checks
 from support.secagg import overlap_sums as sums
 

@@ -18,8 +18,7 @@ from lexfed.federation.site import table_counts
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.table_counts import FINEST, cells_of, table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import MOST_PREFIXES
+from lexfed.sketch.queries.requested_tables import MOST_PREFIXES, RequestedTable
 from support.federation import checks
 from support.federation.sketch_worlds import (
     EVERY,

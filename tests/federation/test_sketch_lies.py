@@ -13,7 +13,7 @@ from lexfed.data.letter_pairs import PAIRS
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.programme.sketch_schedule import follow_up_lengths
 from lexfed.federation.site.data_holder import Site, is_well_formed
-from lexfed.sketch.queries.value_cells import MOST_PREFIXES
+from lexfed.sketch.queries.requested_tables import MOST_PREFIXES
 from support.federation.sketch_worlds import second_looks
 from support.federation.worlds import World, play, seeded
 

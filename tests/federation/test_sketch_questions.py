@@ -12,8 +12,11 @@ from lexfed.federation.programme.sketch_schedule import (
     are_follow_ups,
     next_question,
 )
-from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-from lexfed.sketch.queries.value_cells import DOUBLES
+from lexfed.sketch.queries.requested_tables import (
+    DOUBLES,
+    ReleasedTable,
+    RequestedTable,
+)
 from support.federation.sketch_worlds import TABLES
 
 Floats = NDArray[np.float64]

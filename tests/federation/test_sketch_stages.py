@@ -8,8 +8,11 @@ import pytest
 from lexfed.data.letter_pairs import LEVELS, PAIRS
 from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
 from lexfed.federation.programme.sequence import Programme
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
+from lexfed.sketch.queries.requested_tables import (
+    DOUBLES,
+    MOST_PREFIXES,
+    RequestedTable,
+)
 from support.federation.sketch_worlds import TABLES, sketch_programme
 
 TABLE = RequestedTable("age", "bins", (0,), 10)

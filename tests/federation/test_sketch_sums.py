@@ -17,7 +17,7 @@ from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.table_counts import on_grid, table_sums
 from lexfed.federation.site.unit_batch import UnitBatch
-from lexfed.sketch.queries.value_cells import BINS
+from lexfed.sketch.queries.requested_tables import BINS
 from support.federation.masked_worlds import ask, federation
 from support.federation.sketch_worlds import (
     TABLES,

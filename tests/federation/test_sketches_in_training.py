@@ -19,8 +19,8 @@ from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Site
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.sketch.queries.drift import WatchedColumn
 from lexfed.sketch.queries.duplicates import duplicate_shares
-from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.tiers import Tier
 from support.federation import checks
 from support.federation.sketched_worlds import BUDGET, sketched, sketching, told_in

@@ -10,7 +10,7 @@ from lexfed.federation.coordinator import sketch_learner
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
 from lexfed.sketch.queries.duplicates import persons_by_site
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.shape import HashRows
 from support.federation.sketched_worlds import sketched
 from support.federation.worlds import play, world
 from support.mutant import Mutant, Patch, both_tests

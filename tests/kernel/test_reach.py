@@ -32,12 +32,8 @@ ENTRIES = {
 }
 WAITING = {
     "homomorphic sums, a way to sum that no configuration selects yet": {
-        "lexfed.secagg.encrypted.coefficients",
-        "lexfed.secagg.encrypted.fingerprints",
-        "lexfed.secagg.encrypted.key_holder",
-        "lexfed.secagg.encrypted.opened_sum",
-        "lexfed.secagg.encrypted.server",
-        "lexfed.secagg.encrypted.site",
+        "lexfed.secagg.encrypted.ciphertexts",
+        "lexfed.secagg.encrypted.parties",
         "lexfed.secagg.encrypted.tenseal_bfv",
     },
     "regions: a relay between sites and the coordinator": {
@@ -51,7 +47,6 @@ WAITING = {
         "lexfed.sketch.releases.running_sums",
     },
     "sketch queries with ranges": {
-        "lexfed.sketch.estimates.consistent_trees",
         "lexfed.sketch.estimates.range_counts",
         "lexfed.sketch.tables.range_tree",
     },

@@ -12,13 +12,19 @@ from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SealedPart, pack_consents, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from lexfed.secagg.mask_sessions import server_setup, site_rounds, site_setup, unmasking
+from lexfed.secagg.mask_sessions import server_rounds, server_setup, site
+from lexfed.secagg.mask_sessions.server_rounds import RoundOpening
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
-from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks import cohort, epoch_secrets
-from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, EpochSecrets
-from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
+from lexfed.secagg.masks.epoch_secrets import (
+    OWN,
+    PAIR,
+    EpochSecrets,
+    add_own,
+    add_pairs,
+    binding,
+)
 from lexfed.secagg.primitives.ring import Ring, RingWords
 from support.mutant import Mutant, Patch, both_tests
 from support.secagg.disputes import OTHER_KEY, bad_part, complaint, said_instead
@@ -113,7 +119,7 @@ def _left_of_two(model: bytes, delivered: int) -> RingWords:
         each.accept(said)
         agreed = each._cohort.agreed
         seen = epoch.agreed.context(1, model if first else MODEL)
-        bound = vars(site_rounds)["binding"](seen, agreed)
+        bound = vars(site)["binding"](seen, agreed)
         seed, key = each._secrets.seed(1), each._secrets.mask_key(1)
         if name == "site002":
             peers = [
@@ -254,21 +260,21 @@ def _nothing(*_: Any) -> None:
 
 
 def _own_mask_left_out(patch: Patch) -> None:
-    patch.setattr(site_rounds, "add_own", _nothing)
+    patch.setattr(site, "add_own", _nothing)
 
 
 def _binding_without_the_model(patch: Patch) -> None:
     def broken(context: Context, agreed: bytes) -> bytes:
         return binding(replace(context, model=bytes(32)), agreed)
 
-    patch.setattr(site_rounds, "binding", broken)
+    patch.setattr(site, "binding", broken)
 
 
 def _binding_without_the_cohort(patch: Patch) -> None:
     def broken(context: Context, _: bytes) -> bytes:
         return binding(context, bytes(32))
 
-    patch.setattr(site_rounds, "binding", broken)
+    patch.setattr(site, "binding", broken)
 
 
 def _one_row_for_all_rounds(_: int, which: int) -> int:
@@ -307,7 +313,7 @@ def _stage_stays_ready(patch: Patch) -> None:
 
     def broken(self: SiteSession, message: bytes) -> bytes:
         said = prove(self, message)
-        self._stage = site_setup.SitePhase.READY
+        self._stage = site.SitePhase.READY
         return said
 
     patch.setattr(SiteSession, "prove", broken)
@@ -352,7 +358,7 @@ MUTANTS = (
     ),
     Mutant(
         "cohorts may differ by one",
-        lambda patch: patch.setattr(site_setup, "check_change", _nothing),
+        lambda patch: patch.setattr(site, "check_change", _nothing),
         neighbouring_cohorts_are_refused,
     ),
     Mutant(
@@ -362,7 +368,7 @@ MUTANTS = (
     ),
     Mutant(
         "shares are not compared with commitments",
-        lambda patch: patch.setattr(unmasking, "commitment", _AnyHash()),
+        lambda patch: patch.setattr(server_rounds, "commitment", _AnyHash()),
         wrong_shares_are_blamed_on_who_gives_them,
     ),
     Mutant(

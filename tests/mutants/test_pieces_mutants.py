@@ -69,7 +69,7 @@ def _counted_with_the_header(patch: Patch) -> None:
 
     def broken(server: ServerSession, message: bytes) -> None:
         masked(server, message)
-        server._came = {server._names[seat] for seat in server._arriving} | server._came
+        server._answered |= {server._names[seat] for seat in server._arriving}
 
     patch.setattr(ServerSession, "masked", broken)
 
@@ -79,8 +79,8 @@ def _nothing(*_: Any) -> None:
 
 
 def _plain(patch: Patch) -> None:
-    patch.setattr("lexfed.secagg.mask_sessions.site_rounds.add_own", _nothing)
-    patch.setattr("lexfed.secagg.mask_sessions.site_rounds.add_pairs", _nothing)
+    patch.setattr("lexfed.secagg.mask_sessions.site.add_own", _nothing)
+    patch.setattr("lexfed.secagg.mask_sessions.site.add_pairs", _nothing)
 
 
 def _signed_without_terms(patch: Patch) -> None:

@@ -8,10 +8,8 @@ import numpy as np
 
 from lexfed.federation.sharing import sketch_terms
 from lexfed.secagg.primitives.ring import Ring
-from lexfed.sketch.releases import noise_shares
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.sharing import plausibility, sum_plan
-from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, SharedPlan
 from lexfed.sketch.tables.shape import SketchShape
 from support.mutant import Mutant, Patch, both_tests
 from support.secagg import shared_checks as checks
@@ -42,7 +40,7 @@ def _bare(patch: Patch) -> None:
 
 
 def _unpaid(patch: Patch) -> None:
-    real = noise_shares.noised_share
+    real = sum_plan.noised_share
 
     def broken(masked: Any, cells: Any, ledger: Any, source: Any) -> Any:
         del ledger
@@ -64,7 +62,7 @@ def _whole_ring(patch: Patch) -> None:
 
 
 def _blind(patch: Patch) -> None:
-    patch.setattr(plausibility, "_room", lambda *_: 1e9)
+    patch.setattr(sum_plan, "_room", lambda *_: 1e9)
 
 
 MUTANTS = (

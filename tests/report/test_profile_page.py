@@ -9,8 +9,7 @@ from lexfed.report.profile import plots
 from lexfed.report.profile.page import profile_html
 from lexfed.report.profile.wording import gist, interval, number, persons, value_text
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount
-from lexfed.sketch.profile.column_profile import ColumnProfile
-from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
 from support.sketch.profile_samples import HOSTILE, LONG, empty, odd, whole
 
 ZERO = ProfiledNumber(0.0, 0.0, 0.0)

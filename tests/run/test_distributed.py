@@ -16,7 +16,7 @@ from lexfed.privacy.claim.proof import check_claim
 from lexfed.run import resume, start, train
 from lexfed.run.driver.training_loop import MOST_LOST
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.signing.keys import fingerprint
 from support.audit.two_verifiers import compared
 from support.federation.masked_worlds import step_of

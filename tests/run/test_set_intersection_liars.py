@@ -13,8 +13,7 @@ import pytest
 from lexfed.randomness import SecureSource
 from lexfed.run.joining import set_intersection
 from lexfed.run.joining.exact_count import make_answer, make_question, open_answer
-from lexfed.sketch.joining.exact_count import Agreement
-from lexfed.sketch.joining.exact_messages import ExactMessage
+from lexfed.sketch.joining.exact_count import Agreement, ExactMessage
 from lexfed.sketch.joining.keys import people_of
 
 AGREED = Agreement(20, 5.0)

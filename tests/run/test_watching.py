@@ -11,10 +11,9 @@ from lexfed.data.encoding import Encoding, build_encoding, scaled_values
 from lexfed.data.schema import Column, Schema
 from lexfed.run.pricing.sketch_settings import expected_columns
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount
-from lexfed.sketch.profile.column_profile import ColumnProfile
-from lexfed.sketch.profile.federation_profile import FederationProfile
-from lexfed.sketch.queries.value_cells import bin_cells, double_cells, double_edges
-from lexfed.sketch.queries.watched_columns import CELLS, EVEN_EDGES, WatchedColumn
+from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
+from lexfed.sketch.queries.drift import CELLS, EVEN_EDGES, WatchedColumn
+from lexfed.sketch.queries.requested_tables import bin_cells, double_cells, double_edges
 from lexfed.tiers import Tier
 
 Floats = NDArray[np.float64]

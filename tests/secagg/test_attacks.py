@@ -15,8 +15,8 @@ from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_consents, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
-from lexfed.secagg.masks.round_masks import add_own, binding
+from lexfed.secagg.mask_sessions.site import SiteSession
+from lexfed.secagg.masks.epoch_secrets import add_own, binding
 from lexfed.secagg.primitives.ring import Ring
 from support.secagg.secure_sums import (
     MODEL,

@@ -12,10 +12,10 @@ from lexfed.secagg.envelopes.payloads import AdvertisedKeys, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.epoch_secrets import EpochSecrets
 from lexfed.secagg.masks.thresholds import Threshold
-from lexfed.secagg.primitives.small_field import PRIME, Elements
+from lexfed.secagg.primitives.shamir import PRIME, Elements
 from support.secagg.disputes import FAULTS, bad_part, complaint, flipped, said_instead
 from support.secagg.secure_sums import (
     MODEL,

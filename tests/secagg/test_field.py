@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lexfed.randomness import SeededSource
-from lexfed.secagg.primitives.small_field import (
+from lexfed.secagg.primitives.shamir import (
     MAX_TERMS,
     PRIME,
     inverse,

@@ -16,7 +16,7 @@ import pytest
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks import vector_pieces
 from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
 from lexfed.secagg.primitives.shamir import secret_bytes

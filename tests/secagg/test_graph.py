@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lexfed.errors import ConfigError
-from lexfed.secagg.masks import neighbour_graph
-from lexfed.secagg.masks.neighbour_graph import BREACH, LOSS, density, neighbours
-from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.masks import thresholds
+from lexfed.secagg.masks.thresholds import BREACH, LOSS, Threshold, density, neighbours
 
 SEED = bytes(range(32))
 KNOWN = ((4, 6), (3, 4), (3, 5), (1, 2), (0, 1), (2, 6), (0, 5))
@@ -79,9 +78,9 @@ def test_removing_fewer_than_k_sites_never_cuts_it() -> None:
 )
 def test_tails_are_those_of_scipy(marked: int, drawn: int, least: int) -> None:
     wanted = stats.hypergeom.sf(least - 1, 100, marked, drawn)
-    assert neighbour_graph.hypergeometric_tail(
-        100, marked, drawn, least
-    ) == pytest.approx(wanted, rel=1e-9)
+    assert thresholds.hypergeometric_tail(100, marked, drawn, least) == pytest.approx(
+        wanted, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,17 +101,16 @@ def test_known_densities_keep_their_bounds_and_the_next_smaller_do_not(
     assert not found.complete
 
     def safe(k: int) -> bool:
-        among = neighbour_graph.most_colluders(sites, colluders, k)
-        outvoted = sites * neighbour_graph.hypergeometric_tail(
+        among = thresholds.most_colluders(sites, colluders, k)
+        outvoted = sites * thresholds.hypergeometric_tail(
             sites - 1, colluders, k, among + 1
         )
         if among >= k:
             return False
         t = Threshold.malicious(k + 1, among).shares
         return (
-            outvoted + neighbour_graph.split_bound(sites, colluders, dropouts, k)
-            <= BREACH
-            and neighbour_graph.loss_bound(sites, dropouts, k, t) <= LOSS
+            outvoted + thresholds.split_bound(sites, colluders, dropouts, k) <= BREACH
+            and thresholds.loss_bound(sites, dropouts, k, t) <= LOSS
         )
 
     assert safe(degree)
@@ -172,7 +170,7 @@ def _splits(sites: int, colluders: int, dropouts: int, degree: int, runs: int) -
 def test_servers_that_choose_who_is_missing_split_no_more_than_the_bound() -> None:
     """Wrongly fails with probability 1e-6 over seeds; the seeds are fixed."""
     runs = 400
-    bound = neighbour_graph.split_bound(40, 15, 2, 12)
+    bound = thresholds.split_bound(40, 15, 2, 12)
     assert 1e-3 < bound < 0.5
     assert stats.binom.sf(_splits(40, 15, 2, 12, runs) - 1, runs, bound) > 1e-6
     # The control: a graph of half the degree does not keep that bound.
@@ -191,7 +189,7 @@ def test_rounds_are_lost_no_more_than_the_bound() -> None:
             found += any(len(gone & set(near)) > 12 - shares for near in joined)
         return found
 
-    bound = neighbour_graph.loss_bound(80, 8, 12, 7)
+    bound = thresholds.loss_bound(80, 8, 12, 7)
     assert 1e-3 < bound < 0.5
     assert stats.binom.sf(losses(7) - 1, 400, bound) > 1e-6
     assert stats.binom.sf(losses(9) - 1, 400, bound) < 1e-6  # the control

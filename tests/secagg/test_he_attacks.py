@@ -8,11 +8,16 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.encrypted.coefficients import Coefficients, add, pack, zeros
-from lexfed.secagg.encrypted.fingerprints import fingerprint, pack_tags, summed_tags
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.server import CiphertextSum
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.ciphertexts import (
+    Coefficients,
+    add,
+    fingerprint,
+    pack,
+    pack_tags,
+    summed_tags,
+    zeros,
+)
+from lexfed.secagg.encrypted.parties import CiphertextSum, KeyHolder, SiteEncryptor
 from lexfed.secagg.encrypted.tenseal_bfv import BfvSecretKey
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_bundle

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.secagg.encrypted.coefficients import Coefficients, add, zeros
-from lexfed.secagg.encrypted.fingerprints import (
+from lexfed.secagg.encrypted.ciphertexts import (
+    Coefficients,
+    add,
     fingerprint,
     pack_tags,
     read_tags,
     summed_tags,
+    zeros,
 )
 from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, Moduli
 from lexfed.secagg.envelopes.key_agreement import derived_key

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from lexfed.secagg.encrypted import tenseal_bfv
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.parties import KeyHolder, SiteEncryptor
 from support.secagg.encrypted_sums import HOLDER, Encrypted, agreed
 from support.secagg.secure_sums import MODEL, identity, names, refused
 

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from lexfed.secagg.encrypted import tenseal_bfv
-from lexfed.secagg.encrypted.coefficients import pack, zeros
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.opened_sum import OpenedSum, pack_opened, read_opened
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.ciphertexts import pack, zeros
+from lexfed.secagg.encrypted.parties import (
+    KeyHolder,
+    OpenedSum,
+    SiteEncryptor,
+    pack_opened,
+    read_opened,
+)
 from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
 from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, moduli_for
 from lexfed.secagg.envelopes.identities import Identity

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.secagg.encrypted.coefficients import add, pack, unpack, zeros
-from lexfed.secagg.encrypted.opened_sum import read_opened
+from lexfed.secagg.encrypted.ciphertexts import add, pack, unpack, zeros
+from lexfed.secagg.encrypted.parties import read_opened
 from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
 from lexfed.secagg.encrypted.terms import (
     CIPHER,

@@ -14,9 +14,10 @@ from scipy.stats import chi2
 from lexfed.arrays import Integers
 from lexfed.randomness import SecureSource
 from lexfed.secagg.primitives.ring import Ring
-from lexfed.secagg.shares import mersenne_field
-from lexfed.secagg.shares.mersenne_field import LARGEST, PRIME
+from lexfed.secagg.shares import schemes
 from lexfed.secagg.shares.schemes import (
+    LARGEST,
+    PRIME,
     AdditiveSharing,
     PolynomialSharing,
     SharingScheme,
@@ -121,21 +122,19 @@ def test_field_arithmetic_never_overflows() -> None:
     values = np.array(edges + drawn, dtype=np.uint64)
     for factor in edges + drawn:
         expected = [int(value) * factor % PRIME for value in values]
-        assert mersenne_field.times(values, factor).tolist() == expected
+        assert schemes.times(values, factor).tolist() == expected
     words = np.array([0, PRIME, PRIME + 1, 2**64 - 1], dtype=np.uint64)
-    assert mersenne_field.reduce(words).tolist() == [int(w) % PRIME for w in words]
+    assert schemes.reduce(words).tolist() == [int(w) % PRIME for w in words]
     # The largest coefficients at every point: the bound of the module's text.
     rows = np.full((4, 2), PRIME - 1, dtype=np.uint64)
     for point in range(1, 8):
         powers = [(PRIME - 1) * point**j for j in range(4)]
-        assert set(mersenne_field.evaluate(rows, point).tolist()) == {
-            sum(powers) % PRIME
-        }
+        assert set(schemes.evaluate(rows, point).tolist()) == {sum(powers) % PRIME}
     for point in (0, 8):
         with pytest.raises(ValueError, match="1 to 7"):
-            mersenne_field.evaluate(rows, point)
+            schemes.evaluate(rows, point)
     signed = np.array([LARGEST, -LARGEST, -1, 0], dtype=np.int64)
-    back = mersenne_field.to_signed(mersenne_field.from_signed(signed))
+    back = schemes.to_signed(schemes.from_signed(signed))
     assert back.tolist() == signed.tolist()
 
 
@@ -154,7 +153,7 @@ def test_the_word_that_is_no_element_is_drawn_again() -> None:
             return found
 
     source = Source()
-    assert mersenne_field.uniform(source, 3).tolist() == [0, 2, 0]
+    assert schemes.uniform(source, 3).tolist() == [0, 2, 0]
     assert source.requests == [3, 1]
 
 
@@ -187,7 +186,7 @@ def test_two_of_five_polynomial_shares_are_uniform_and_so_are_combinations() -> 
         pair = [shares[first], shares[second]]
         assert uniform(low_bytes(pair[0]))
         # What would open a vector that only two shares protect.
-        line = mersenne_field.interpolate([first + 1, second + 1], pair, 0)
+        line = schemes.interpolate([first + 1, second + 1], pair, 0)
         assert uniform(low_bytes(line))
 
 
@@ -195,7 +194,7 @@ def test_the_test_of_uniformity_notices_what_is_not_shared() -> None:
     assert not uniform(Ring(32).pack(Ring(32).encode(small())))
     weak = PolynomialSharing(5, 2, LENGTH).split(small(), MODEL, SecureSource())
     pair = [np.frombuffer(weak[at], "<u8").astype(np.uint64) for at in (0, 1)]
-    assert not uniform(low_bytes(mersenne_field.interpolate([1, 2], pair, 0)))
+    assert not uniform(low_bytes(schemes.interpolate([1, 2], pair, 0)))
 
 
 @pytest.mark.parametrize("scheme", [additive(), polynomial()])
@@ -217,8 +216,8 @@ def test_any_vector_explains_what_too_few_aggregators_see(
         else:
             rows = [np.frombuffer(e, "<u8").astype(np.uint64) for e in seen.values()]
             points = [0, *(at + 1 for at in seen)]
-            secret = mersenne_field.from_signed(other)
-            row = mersenne_field.interpolate(points, [secret, *rows], missing + 1)
+            secret = schemes.from_signed(other)
+            row = schemes.interpolate(points, [secret, *rows], missing + 1)
             fitting = row.astype("<u8").tobytes()
         opened = scheme.open({**seen, missing: fitting}, 100)
         assert opened.tolist() == other.tolist()

@@ -6,7 +6,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.vector_pieces import PIECE_VALUES
 from support.secagg.secure_sums import identity, names
 from support.secagg.server_process import far_server

@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from support.secagg.secure_sums import MODEL, SERVER, Epoch, names, refused, setting
 
 Door = Callable[[bytes], object]

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed.secagg.envelopes.payloads import Deal, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from support.secagg.disputes import payload_of
 from support.secagg.secure_sums import (
     POLICY,

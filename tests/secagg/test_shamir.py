@@ -14,12 +14,13 @@ from lexfed.errors import SecAggError
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.secagg.primitives import shamir
 from lexfed.secagg.primitives.shamir import (
+    PRIME,
+    Elements,
     random_secret,
     reconstruct,
     secret_bytes,
     share,
 )
-from lexfed.secagg.primitives.small_field import PRIME, Elements
 from support.secagg import checks as secagg_checks
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.sketch.sharing import beaver_triples, word_products
-from lexfed.sketch.sharing.beaver_triples import TESTS, TripleShare
-from lexfed.sketch.sharing.word_products import Words32, product
+from lexfed.sketch.sharing import beaver_triples
+from lexfed.sketch.sharing.beaver_triples import TESTS, TripleShare, Words32, product
 
 
 def _words(rng: np.random.Generator, *shape: int) -> Words32:
@@ -33,11 +32,11 @@ def test_products_are_exact(n: int, m: int, k: int, seed: int) -> None:
 def test_the_largest_words_are_exact_over_many_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    length = 2 * word_products._BLOCK + 3
+    length = 2 * beaver_triples._BLOCK + 3
     top = np.full((2, length), 2**32 - 1, dtype=np.uint32)
     # (2^32 - 1)^2 is 1 modulo 2^32.
     assert product(top, np.ascontiguousarray(top.T)).tolist() == [[length] * 2] * 2
-    monkeypatch.setattr(word_products, "_BLOCK", 3)
+    monkeypatch.setattr(beaver_triples, "_BLOCK", 3)
     rng = np.random.default_rng(1)
     left, right = _words(rng, 2, 10), _words(rng, 10, 2)
     assert product(left, right).tolist() == _exact(left, right)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from lexfed.arrays import Bools
 from lexfed.errors import DataError
-from lexfed.sketch.tables.bloom_filter import BloomFilter
-from lexfed.sketch.tables.hashing import ItemKeys
-from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
+from lexfed.sketch.tables.counts import BloomFilter
+from lexfed.sketch.tables.shape import HEADER_BYTES, ItemKeys, SketchKind, SketchShape
 
 SHAPE = SketchShape(SketchKind.BLOOM, 1, 64, 11, "ab" * 32)
 SMALL = replace(SHAPE, width=4)

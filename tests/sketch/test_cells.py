@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lexfed.arrays import Floats, Integers
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
-from lexfed.sketch.queries.value_cells import (
+from lexfed.sketch.queries.requested_tables import (
     DOUBLES,
     HALVES,
     MOST_PREFIXES,

@@ -14,7 +14,7 @@ from lexfed.sketch.queries.duplicates import (
     reach,
 )
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.shape import HashRows
 
 DEPTH, WIDTH = 5, 256
 

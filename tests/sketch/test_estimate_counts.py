@@ -8,7 +8,7 @@ Error probabilities as in the tests of products: 2e-9 for a mean, 1e-8 for a cov
 import numpy as np
 import pytest
 
-from lexfed.sketch.estimates import inner_products, item_counts
+from lexfed.sketch.estimates import noised_cells
 from support.sketch.trials import (
     EVERY_KIND,
     Trials,
@@ -27,7 +27,7 @@ def test_counts_are_unbiased_and_covered(kind: str, signed: bool) -> None:
     items = np.array([int(np.argmax(f)), 150, int(np.argmin(f))], dtype=np.uint64)
     truth = f[items.astype(int)]
     asked = Trials(8, 128, 6.0, signed).draw(f)
-    answers = [item_counts.counts(table, hashes, items) for hashes, (table,) in asked]
+    answers = [noised_cells.counts(table, hashes, items) for hashes, (table,) in asked]
     for place, count in enumerate(truth):
         mine = [answer[place] for answer in answers]
         assert deviations_off(np.array([each.value for each in mine]), count) < 6
@@ -41,7 +41,7 @@ def test_intervals_are_not_too_narrow_beside_very_heavy_items() -> None:
     f = np.round(400 / (np.arange(300) + 1) ** 1.1)
     items = np.array([0, 150], dtype=np.uint64)
     asked = Trials(8, 64, 1.0, True).draw(f)
-    answers = [item_counts.counts(table, hashes, items) for hashes, (table,) in asked]
+    answers = [noised_cells.counts(table, hashes, items) for hashes, (table,) in asked]
     for place, count in enumerate(f[[0, 150]]):
         assert 0.95 < coverage([answer[place] for answer in answers], count) < 0.995
 
@@ -52,9 +52,9 @@ def test_variance_of_a_count_is_as_stated(signed: bool) -> None:
     items = np.array([150], dtype=np.uint64)
     rows = []
     for hashes, (table,) in Trials(10, 64, 4.0, signed).draw(f):
-        rows.append(item_counts.point_rows(table, hashes, items))
+        rows.append(noised_cells.point_rows(table, hashes, items))
     stated = (
-        item_counts.point_variance(table, float(f @ f), float(f[150])) * table.depth
+        noised_cells.point_variance(table, float(f @ f), float(f[150])) * table.depth
     )
     assert np.var(rows) == pytest.approx(stated, rel=0.05)
     # Negative control: without the collisions the formula says less.
@@ -73,14 +73,14 @@ def test_the_smallest_cell_would_be_biased() -> None:
 def test_totals_are_unbiased_and_covered() -> None:
     f, _ = two_sites("skewed")
     drawn = [table for _, (table,) in Trials(8, 64, 4.0, False).draw(f)]
-    answers = [item_counts.total(table) for table in drawn]
+    answers = [noised_cells.total(table) for table in drawn]
     values = np.array([each.value for each in answers])
     assert deviations_off(values, float(f.sum())) < 6
     assert 0.93 < coverage(answers, float(f.sum())) < 0.97
     # 4000 values: 12 % are five standard errors of a variance, 6e-7.
     assert values.var() == pytest.approx(answers[0].variance, rel=0.12)
     # A correlation of 0.1 would be six standard errors.
-    moments = [inner_products.second_moment(table).value for table in drawn]
+    moments = [noised_cells.second_moment(table).value for table in drawn]
     assert abs(np.corrcoef(values, moments)[0, 1]) < 0.1
     # Negative control: a total two deviations away is not covered so often.
     away = float(f.sum()) + 2 * np.sqrt(answers[0].variance)
@@ -91,4 +91,4 @@ def test_signed_cells_have_no_total() -> None:
     f, _ = two_sites("skewed")
     _, (table,) = next(Trials(2, 4, 1.0, True).draw(f))
     with pytest.raises(ValueError, match="no total"):
-        item_counts.total(table)
+        noised_cells.total(table)

@@ -9,7 +9,7 @@ bound of 5 % is seven standard errors for normal rows, 2e-12.
 import numpy as np
 import pytest
 
-from lexfed.sketch.estimates import inner_products
+from lexfed.sketch.estimates import noised_cells
 from lexfed.sketch.estimates.noised_cells import NoisedCells
 from support.sketch.trials import (
     EVERY_KIND,
@@ -26,7 +26,7 @@ def test_inner_product_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     sites = two_sites(kind)
     truth = float(sites[0] @ sites[1])
     trials = Trials(8, 64, 4.0, signed)
-    answers = pair_answers(trials, sites, inner_products.inner_product)
+    answers = pair_answers(trials, sites, noised_cells.inner_product)
     assert deviations_off(np.array([each.value for each in answers]), truth) < 6
     # A Count-Min sketch leaves out sum f^2 g^2, which is not small here.
     wide = kind == "correlated" and not signed
@@ -42,17 +42,17 @@ def test_variances_are_as_stated(kind: str, signed: bool) -> None:
     trials = Trials(10, 64, 4.0, signed)
     joined, moments = [], []
     for _, (left, right) in trials.draw(f, g):
-        joined.append(inner_products.product_rows(left, right))
-        moments.append(inner_products.moment_rows(left))
+        joined.append(noised_cells.product_rows(left, right))
+        moments.append(noised_cells.moment_rows(left))
     ff, gg, fg = float(f @ f), float(g @ g), float(f @ g)
     fourth = float(f**2 @ g**2)
-    product = inner_products.product_variance(left, right, ff, gg, fg, fourth)
-    moment = inner_products.moment_variance(left, ff, float((f**4).sum()))
+    product = noised_cells.product_variance(left, right, ff, gg, fg, fourth)
+    moment = noised_cells.moment_variance(left, ff, float((f**4).sum()))
     assert np.var(joined) == pytest.approx(product * trials.depth, rel=0.05)
     assert np.var(moments) == pytest.approx(moment * trials.depth, rel=0.05)
     # Negative control: with a fifth more cells in a row the formula says less.
     wide = NoisedCells(np.zeros((10, 77)), 0.8 * left.noise_variance, signed)
-    less = inner_products.product_variance(wide, wide, ff, gg, fg, fourth)
+    less = noised_cells.product_variance(wide, wide, ff, gg, fg, fourth)
     assert np.var(joined) != pytest.approx(less * trials.depth, rel=0.05)
 
 
@@ -60,7 +60,7 @@ def test_variances_are_as_stated(kind: str, signed: bool) -> None:
 def test_second_moment_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     f, _ = two_sites(kind)
     answers = [
-        inner_products.second_moment(table)
+        noised_cells.second_moment(table)
         for _, (table,) in Trials(8, 64, 4.0, signed).draw(f)
     ]
     values = np.array([each.value for each in answers])
@@ -76,7 +76,7 @@ def test_a_site_finds_its_overlap_with_the_rest() -> None:
     released = Trials(8, 64, 4.0, True).draw(f + g)
     own = Trials(8, 64, 0.0, True).draw(f)
     answers = [
-        inner_products.inner_product(
+        noised_cells.inner_product(
             mine, NoisedCells(total.cells - mine.cells, 16.0, True)
         )
         for (_, (total,)), (_, (mine,)) in zip(released, own, strict=True)
@@ -86,12 +86,12 @@ def test_a_site_finds_its_overlap_with_the_rest() -> None:
 
 def test_best_size_is_where_the_variance_is_least() -> None:
     rho, f, g = 0.05, 20_000.0, 5_000.0
-    best = inner_products.best_cells(rho, np.sqrt(f), np.sqrt(g))
+    best = noised_cells.best_cells(rho, np.sqrt(f), np.sqrt(g))
     assert best == pytest.approx(1000)
     sizes = 2.0 ** np.arange(4, 16)
     depth = 4
     variances = [
-        inner_products.product_variance(table, table, f, g, 0.0)
+        noised_cells.product_variance(table, table, f, g, 0.0)
         for size in sizes
         for table in [
             NoisedCells(np.zeros((depth, int(size) // depth)), depth / (2 * rho), True)
@@ -104,7 +104,7 @@ def test_best_size_is_where_the_variance_is_least() -> None:
 def test_one_table_twice_is_refused() -> None:
     table = NoisedCells(np.zeros((2, 4)), 1.0, True)
     with pytest.raises(ValueError, match="second_moment"):
-        inner_products.inner_product(table, table)
+        noised_cells.inner_product(table, table)
 
 
 def test_tables_of_two_shapes_are_refused() -> None:
@@ -114,7 +114,7 @@ def test_tables_of_two_shapes_are_refused() -> None:
         NoisedCells(np.zeros((2, 4)), 1.0, False),
     ):
         with pytest.raises(ValueError, match="one shape and kind"):
-            inner_products.inner_product(table, other)
+            noised_cells.inner_product(table, other)
 
 
 @pytest.mark.parametrize("cells", [np.zeros(4), np.zeros((1, 4)), np.zeros((2, 1))])

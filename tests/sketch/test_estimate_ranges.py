@@ -11,9 +11,8 @@ import pytest
 
 from lexfed.errors import DataError
 from lexfed.sketch.estimates import range_counts
-from lexfed.sketch.estimates.consistent_trees import NoisedTree
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.estimates.range_counts import SketchedLevel
+from lexfed.sketch.estimates.range_counts import NoisedTree, SketchedLevel
 from support.sketch.trials import Counts, Trials, coverage, deviations_off
 
 RNG_SEED = 11

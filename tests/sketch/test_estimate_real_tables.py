@@ -12,12 +12,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lexfed.sketch.estimates import flipped_bits, inner_products, item_counts
+from lexfed.sketch.estimates import flipped_bits, noised_cells
 from lexfed.sketch.estimates.flipped_bits import FlippedBits
 from lexfed.sketch.estimates.intervals import Estimate
 from lexfed.sketch.estimates.noised_cells import NoisedCells
-from lexfed.sketch.tables.bloom_filter import BloomFilter
-from lexfed.sketch.tables.counts import CountMin, CountSketch
+from lexfed.sketch.tables.counts import BloomFilter, CountMin, CountSketch
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from support.sketch.trials import coverage, deviations_off, two_sites
 
@@ -70,15 +69,13 @@ def test_products_and_counts_of_real_tables(
     f, g = two_sites(kind)
     joined, counted, tables = [], [], []
     for shape, (left, right) in drawn(table, kind):
-        joined.append(inner_products.inner_product(left, right))
-        counted.append(item_counts.counts(left, shape.rows, KEYS[120:121])[0])
+        joined.append(noised_cells.inner_product(left, right))
+        counted.append(noised_cells.counts(left, shape.rows, KEYS[120:121])[0])
         tables.append(left)
     check(joined, float(f @ g))
     check(counted, float(f[120]))
     # Negative control: tables of two seeds do not find what their sites share.
-    mixed = [
-        inner_products.inner_product(one, other) for one, other in pairwise(tables)
-    ]
+    mixed = [noised_cells.inner_product(one, other) for one, other in pairwise(tables)]
     assert deviations_off(np.array([each.value for each in mixed]), float(f @ f)) > 6
 
 

@@ -17,8 +17,7 @@ from lexfed.privacy.noise.laplace import variance_of
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SeededSource
 from lexfed.sketch.joining import exact_count
-from lexfed.sketch.joining.exact_count import Agreement
-from lexfed.sketch.joining.exact_messages import ExactMessage, read_message
+from lexfed.sketch.joining.exact_count import Agreement, ExactMessage, read_message
 from lexfed.sketch.joining.keys import people_of
 from support.sketch import exact_checks as checks
 

@@ -21,8 +21,15 @@ from lexfed.sketch.queries.refinements import (
     standing_out,
     threshold,
 )
-from lexfed.sketch.queries.requested_tables import Domain, ReleasedTable, RequestedTable
-from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES, double_cells
+from lexfed.sketch.queries.requested_tables import (
+    BINS,
+    DOUBLES,
+    MOST_PREFIXES,
+    Domain,
+    ReleasedTable,
+    RequestedTable,
+    double_cells,
+)
 
 NOISE = 10.0
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.sketch.tables.hashing import HashRows, ItemKeys, string_keys
+from lexfed.sketch.tables.shape import HashRows, ItemKeys, string_keys
 
 ROWS = HashRows(seed=7, depth=5, width=256)
 # Written down once; another value would break every sketch that was stored.

@@ -17,8 +17,7 @@ from lexfed.sketch.tables.domains import (
     IntegerDomain,
     TextDomain,
 )
-from lexfed.sketch.tables.hashing import string_keys
-from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.sketch.tables.shape import SketchKind, SketchShape, string_keys
 
 
 def _wholes(*values: int) -> NDArray[np.int64]:

@@ -17,14 +17,18 @@ from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.sketch.joining.keys import FORM, one_form, people_of
-from lexfed.sketch.joining.noise import JoiningNoise
 from lexfed.sketch.joining.offered_sketch import (
     MAGIC,
     OfferedSketch,
     exact_tables,
     offer,
 )
-from lexfed.sketch.joining.terms import LARGEST_EPSILON, MOST_WIDTH, JoiningTerms
+from lexfed.sketch.joining.terms import (
+    LARGEST_EPSILON,
+    MOST_WIDTH,
+    JoiningNoise,
+    JoiningTerms,
+)
 from support.sketch import joining_checks as checks
 
 TERMS = JoiningTerms(size=400, seed=7, epsilon=1.0)

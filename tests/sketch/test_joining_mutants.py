@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from lexfed.sketch.joining import keys, noise
+from lexfed.sketch.joining import keys, terms
 from lexfed.sketch.joining.keys import PersonKeys
-from lexfed.sketch.joining.noise import JoiningNoise
+from lexfed.sketch.joining.terms import JoiningNoise
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import joining_checks as checks
 
@@ -30,7 +30,7 @@ def _the_whole_budget_for_each(patch: Patch) -> None:
     def twice(epsilon: float, _delta: float | None, _cells: int) -> JoiningNoise:
         return JoiningNoise("laplace", 0.3 / epsilon, 0.3 / epsilon)
 
-    patch.setattr(noise.JoiningNoise, "within", staticmethod(twice))
+    patch.setattr(terms.JoiningNoise, "within", staticmethod(twice))
 
 
 MUTANTS = (

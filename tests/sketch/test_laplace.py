@@ -9,16 +9,19 @@ import pytest
 from lexfed.errors import DataError, Refused
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.sketch.estimates.inner_products import inner_product, second_moment
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
+    inner_product,
+    second_moment,
+)
 from lexfed.sketch.releases.laplace import (
     LaplaceColumn,
     LaplacePlan,
     add_noise,
     release_laplace,
 )
-from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.releases.noised_sketch import Contribution
 from lexfed.sketch.tables.counts import CountMin, CountSketch, CountTable
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier

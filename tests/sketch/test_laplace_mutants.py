@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from lexfed.privacy.noise.laplace import two_sided_geometric
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases import laplace
-from lexfed.sketch.releases.sensitivity import Sensitivity
+from lexfed.sketch.releases.noised_sketch import Sensitivity
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import laplace_checks as checks
 

@@ -13,9 +13,13 @@ from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SeededSource
-from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
+    GaussianColumn,
+    NoisedSketch,
+    NoisePlan,
+)
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, noised_share, opened_sketch
 from lexfed.tiers import Tier
 from support.sketch import paying_checks as checks
 

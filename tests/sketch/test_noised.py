@@ -16,13 +16,14 @@ from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import RandomSource, SecureSource, SeededSource
 from lexfed.sketch.releases.noised_sketch import (
     LEAST_MULTIPLIER,
+    Contribution,
     GaussianColumn,
     NoisedSketch,
     NoisedTable,
     NoisePlan,
+    person_moves,
     release_sketch,
 )
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
 from support.sketch import paying_checks as checks
 

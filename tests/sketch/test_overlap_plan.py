@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.errors import DataError, Refused
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.counts import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.secagg import overlap_checks

@@ -14,7 +14,7 @@ import pytest
 from lexfed.arrays import Floats
 from lexfed.errors import DataError
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.sharing.common_bits import CommonBits
+from lexfed.sketch.sharing.overlap_plan import CommonBits
 
 TRIALS = 4000
 NAMES = ("a", "b")

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
 from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
     GaussianColumn,
     NoisePlan,
+    person_moves,
     release_sketch,
 )
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, noised_share, opened_sketch
 from lexfed.sketch.tables.counts import CountMin, CountSketch, CountTable, ExactCounts
-from lexfed.sketch.tables.hashing import HashRows, ItemKeys
-from lexfed.sketch.tables.person_bounds import bounded_items
+from lexfed.sketch.tables.domains import bounded_items
 from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
-from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.sketch.tables.shape import HashRows, ItemKeys, SketchKind, SketchShape
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 from support.secagg.secure_sums import Epoch, names, setting

@@ -17,10 +17,10 @@ from lexfed.privacy.noise.shares import NoiseCohort, draw_share, half_variance
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
-from lexfed.sketch.releases import noise_shares, noised_sketch, sensitivity
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.releases import noised_sketch
+from lexfed.sketch.releases.noised_sketch import Contribution, GaussianColumn, NoisePlan
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan
 from lexfed.tiers import Tier
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import paying_checks as checks
@@ -104,7 +104,7 @@ def _shares_for_everybody(patch: Patch) -> None:
     def broken(sigma: float, step: float, cohort: NoiseCohort) -> int:
         return half_variance(sigma, step, NoiseCohort(cohort.sites))
 
-    patch.setattr(noise_shares, "half_variance", broken)
+    patch.setattr(sum_plan, "half_variance", broken)
 
 
 def _share_forgotten(patch: Patch) -> None:
@@ -119,7 +119,7 @@ def _share_forgotten(patch: Patch) -> None:
         # Every second site sends its bare tables.
         return drawn if len(asked) % 2 else np.zeros_like(drawn)
 
-    patch.setattr(noise_shares, "draw_share", broken)
+    patch.setattr(sum_plan, "draw_share", broken)
 
 
 def _values_of_one_site_counted(patch: Patch) -> None:
@@ -142,11 +142,11 @@ def _shares_too_quiet(patch: Patch) -> None:
 
 
 def _signs_forgotten(patch: Patch) -> None:
-    patch.setattr(sensitivity, "_squares", lambda _, replaced: 2 if replaced else 1)
+    patch.setattr(noised_sketch, "_squares", lambda _, replaced: 2 if replaced else 1)
 
 
 def _roots_rounded_down(patch: Patch) -> None:
-    patch.setattr(sensitivity, "root_above", math.sqrt)
+    patch.setattr(noised_sketch, "root_above", math.sqrt)
 
 
 MUTANTS = (

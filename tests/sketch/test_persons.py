@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.sketch.tables.person_bounds import bounded_items, flattened_values
+from lexfed.sketch.tables.domains import bounded_items, flattened_values
 
 _rows = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 3)), max_size=40)
 

@@ -19,10 +19,11 @@ from lexfed.arrays import Integers
 from lexfed.privacy.noise.shares import draw_share
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
-from lexfed.sketch.releases import noise_shares, noised_sketch
-from lexfed.sketch.releases.sensitivity import Sensitivity, person_moves
-from lexfed.sketch.tables import person_bounds
-from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.releases import noised_sketch
+from lexfed.sketch.releases.noised_sketch import Sensitivity, person_moves
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.tables import domains
+from lexfed.sketch.tables.shape import ItemKeys
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import pipeline_audit as pipelines
 
@@ -54,14 +55,14 @@ def _noise_forgotten(patch: Patch) -> None:
         drawn = draw_share(*asked)  # type: ignore[arg-type]
         return drawn if next(turn) % pipelines.PRESENT == 0 else np.zeros_like(drawn)
 
-    patch.setattr(noise_shares, "draw_share", broken)
+    patch.setattr(sum_plan, "draw_share", broken)
 
 
 def _nobody_bounded(patch: Patch) -> None:
     def broken(owners: Integers, items: ItemKeys, most: int) -> ItemKeys:
         return items
 
-    patch.setattr(person_bounds, "bounded_items", broken)
+    patch.setattr(domains, "bounded_items", broken)
 
 
 def _clip_of_different_cells(patch: Patch) -> None:

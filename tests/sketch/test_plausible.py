@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 
 from lexfed.privacy.noise.shares import NoiseCohort
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution
-from lexfed.sketch.sharing import plausibility
-from lexfed.sketch.sharing.plausibility import implausibilities
-from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.releases.noised_sketch import Contribution, GaussianColumn, NoisePlan
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, SharedPlan, implausibilities
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.secagg import shared_sums as sums
@@ -49,7 +46,7 @@ def test_the_room_for_noise_is_used_but_not_wasted(
     found = 0
     plan = counted()
     tests = 3 * 3 * WIDTH + 3 * 5
-    monkeypatch.setattr(plausibility, "FALSE_ALARM", tests / np.e)
+    monkeypatch.setattr(sum_plan, "FALSE_ALARM", tests / np.e)
     deviation = (
         plan.opened(np.zeros(3 * WIDTH, int), 3, False).tables[0].variance ** 0.5
     )

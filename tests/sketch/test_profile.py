@@ -14,13 +14,14 @@ from lexfed.sketch.profile.answers import (
     ProfiledNumber,
     ProfiledQuantile,
 )
-from lexfed.sketch.profile.column_profile import ColumnProfile, best
 from lexfed.sketch.profile.federation_profile import (
     MOST_BYTES,
+    ColumnProfile,
     FederationProfile,
+    ProfiledColumn,
+    best,
     build_profile,
 )
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
 from support.sketch.profile_samples import PEOPLE, SITES, category, number, whole
 from support.sketch.profile_tables import Federation

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.profile.cell_spread import PersonTotal, Spread
-from lexfed.sketch.profile.federation_profile import build_profile
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import ProfiledColumn, build_profile
 from lexfed.sketch.profile.value_lists import unlisted_count
 from lexfed.tiers import Tier
 from support.sketch.profile_tables import Federation

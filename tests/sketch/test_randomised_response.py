@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from lexfed.errors import ConfigError, Refused
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SecureSource, SeededSource
+from lexfed.sketch.releases.noised_sketch import Contribution
 from lexfed.sketch.releases.randomised_response import (
     MOST_FLIPPED,
     FlipPlan,
     flip_bits,
     release_bits,
 )
-from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 from support.sketch import response_checks as checks

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from lexfed.errors import DataError
 from lexfed.sketch.tables.counts import CountSketch
-from lexfed.sketch.tables.hashing import HashRows, ItemKeys
 from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
-from lexfed.sketch.tables.shape import SketchKind
+from lexfed.sketch.tables.shape import HashRows, ItemKeys, SketchKind
 
 BINS = "ab" * 32
 SMALL = TreeShape(BINS, size=20, branching=3)

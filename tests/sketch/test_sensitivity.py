@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.sketch.releases.sensitivity import (
+from lexfed.sketch.releases.noised_sketch import (
     MOST,
     Contribution,
     Sensitivity,

@@ -18,8 +18,7 @@ from lexfed.sketch.tables.counts import (
     CountTable,
     ExactCounts,
 )
-from lexfed.sketch.tables.hashing import ItemKeys
-from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
+from lexfed.sketch.tables.shape import HEADER_BYTES, ItemKeys, SketchKind, SketchShape
 
 BINS = "ab" * 32
 MIN = SketchShape(SketchKind.COUNT_MIN, 3, 16, 5, BINS)

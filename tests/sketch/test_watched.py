@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from lexfed.sketch.queries.watched_columns import EVEN_EDGES, WatchedColumn, places_for
+from lexfed.sketch.queries.drift import EVEN_EDGES, WatchedColumn, places_for
 
 ODD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 0.0, -0.0, 1.0, 0.5)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sketches: small tables of counts that add up, and answer for data nobody may see.
+"""Sketches: small tables of counts that add up and answer questions about unseen data.
 
     tables     exact sketches: Count-Min, Count-Sketch, Bloom filters, range trees
-    releases   noise on them, what a person moves, and the event that is charged
+    releases   sensitivity, noise, and the event that is charged
     estimates  unbiased answers with intervals, from cells with noise
-    queries    tables that a run requests from sites, and what follows from them
-    profile    what released tables say about columns and sites
+    queries    tables that a run requests from sites, and decisions from them
+    profile    columns and sites, described by released tables
     joining    how many people two organisations share, before they join
     sharing    sums and overlaps that are only ever opened with noise
 

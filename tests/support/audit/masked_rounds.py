@@ -19,7 +19,7 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
 from lexfed.secagg.primitives.ring import Ring
 from lexfed.signing.keys import Signer

@@ -19,10 +19,9 @@ from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.progress import tables_so_far
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.privacy.run_ledger import Ledger
-from lexfed.sketch.estimates.item_counts import counts
-from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.noised_cells import NoisedCells, counts
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.shape import HashRows
 from support.federation.masked_worlds import ask, federation
 from support.federation.sketch_worlds import raw_block, sketch_world
 from support.federation.worlds import BUDGET, World, engine_of, seeded

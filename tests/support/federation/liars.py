@@ -34,9 +34,9 @@ from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal, root_of
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.epoch_secrets import commitments, seal_part
-from lexfed.secagg.primitives.small_field import PRIME, Elements
+from lexfed.secagg.primitives.shamir import PRIME, Elements
 from lexfed.signing.keys import Signer
 from support.federation.masked_worlds import LOG, masked_world, step_of
 from support.federation.worlds import World, seeded

@@ -14,7 +14,7 @@ from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.purchase_programmes import plan_profile
 from lexfed.federation.site.unit_batch import SiteData
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import ProfiledColumn
 from lexfed.tiers import Tier
 from support.federation.worlds import TIERS, World, world
 

@@ -27,9 +27,14 @@ from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site.table_counts import FINEST
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES, double_edges
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.queries.requested_tables import (
+    BINS,
+    DOUBLES,
+    MOST_PREFIXES,
+    RequestedTable,
+    double_edges,
+)
+from lexfed.sketch.tables.shape import HashRows
 from support.federation.worlds import BUDGET, World, play, world
 
 Floats = NDArray[np.float64]

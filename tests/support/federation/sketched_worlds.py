@@ -10,8 +10,8 @@ import numpy as np
 from lexfed.budget.noise_plan import Budget
 from lexfed.federation.coordinator.progress import tables_so_far
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
+from lexfed.sketch.queries.drift import watched_columns
 from lexfed.sketch.queries.requested_tables import ReleasedTable
-from lexfed.sketch.queries.watched_columns import watched_columns
 from lexfed.tiers import Tier
 from support.federation.worlds import Played, World, encoding, world
 

@@ -11,7 +11,7 @@ from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
-from lexfed.sketch.queries.watched_columns import watched_columns
+from lexfed.sketch.queries.drift import watched_columns
 from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 from support.federation import checks

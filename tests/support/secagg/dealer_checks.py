@@ -26,10 +26,11 @@ from lexfed.secagg.shares.schemes import SEED
 from lexfed.sketch.sharing.beaver_triples import (
     TESTS,
     TripleShare,
+    Words32,
     completed_share,
     gram_share,
+    product,
 )
-from lexfed.sketch.sharing.word_products import Words32, product
 from support.secagg import overlap_sums as sums
 from support.secagg.secure_sums import identity, names
 

@@ -14,9 +14,9 @@ from lexfed.secagg.envelopes.sealed_messages import (
     Reader,
     seal,
 )
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.epoch_secrets import commitments, part_bytes, seal_part
-from lexfed.secagg.primitives.small_field import PRIME
+from lexfed.secagg.primitives.shamir import PRIME
 
 FAULTS = ("signature", "noise", "key", "another key", "commitment", "no field element")
 """Ways to deal a part that its holder cannot use."""

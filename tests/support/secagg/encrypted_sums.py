@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lexfed.arrays import Integers
-from lexfed.secagg.encrypted.coefficients import Coefficients, pack, unpack
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.opened_sum import OpenedSum, read_opened
-from lexfed.secagg.encrypted.server import CiphertextSum
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.ciphertexts import Coefficients, pack, unpack
+from lexfed.secagg.encrypted.parties import (
+    CiphertextSum,
+    KeyHolder,
+    OpenedSum,
+    SiteEncryptor,
+    read_opened,
+)
 from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.payloads import pack_bundle

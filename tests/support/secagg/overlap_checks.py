@@ -15,7 +15,7 @@ from lexfed.privacy.noise.shares import draw_share
 from lexfed.privacy.releases import Release
 from lexfed.randomness import SeededSource
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.counts import BloomFilter
 from support.secagg import overlap_sums as sums
 from support.secagg.secure_sums import names
 from support.sketch.paying_checks import ledger_for

@@ -17,9 +17,8 @@ from lexfed.federation.sharing.overlap_protocol import (
 from lexfed.randomness import SeededSource
 from lexfed.secagg.shares.aggregator import propose_list
 from lexfed.secagg.shares.site import OperatorSetting, SharingSite
-from lexfed.sketch.sharing.common_bits import CommonBits
-from lexfed.sketch.sharing.overlap_plan import OverlapPlan
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.sharing.overlap_plan import CommonBits, OverlapPlan
+from lexfed.sketch.tables.counts import BloomFilter
 from lexfed.sketch.tables.domains import IntegerDomain as Wholes
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from support.secagg.secure_sums import POLICY, SESSION, identity, names

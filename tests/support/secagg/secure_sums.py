@@ -12,7 +12,7 @@ from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
 from lexfed.secagg.primitives.ring import Ring
 

@@ -11,7 +11,7 @@ from lexfed.federation.sharing import sketch_terms
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
 from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
-from lexfed.sketch.sharing import plausibility
+from lexfed.sketch.sharing import sum_plan
 from lexfed.sketch.sharing.sum_plan import SharedPlan
 from support.secagg import shared_sums as sums
 from support.secagg.secure_sums import SERVER, identity, names
@@ -95,7 +95,7 @@ def lies_are_implausible() -> None:
     plan = sums.plan()
     total = np.zeros(plan.length, dtype=np.int64)
     honest = plan.opened(total, 3, private=False)
-    assert plausibility.implausibilities(plan, honest) == ()
+    assert sum_plan.implausibilities(plan, honest) == ()
     total[-1] = -200
     lied = plan.opened(total, 3, private=False)
-    assert len(plausibility.implausibilities(plan, lied)) == 2
+    assert len(sum_plan.implausibilities(plan, lied)) == 2

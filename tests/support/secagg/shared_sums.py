@@ -14,10 +14,12 @@ from lexfed.federation.sharing.sketch_terms import (
 )
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.secagg.encrypted.key_holder import KeyHolder
-from lexfed.secagg.encrypted.opened_sum import read_opened
-from lexfed.secagg.encrypted.server import CiphertextSum
-from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.parties import (
+    CiphertextSum,
+    KeyHolder,
+    SiteEncryptor,
+    read_opened,
+)
 from lexfed.secagg.encrypted.terms import EncryptionSetting
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.masks.terms import MaskSetting
@@ -28,10 +30,8 @@ from lexfed.secagg.shares.aggregator import (
     propose_list,
 )
 from lexfed.secagg.shares.site import OperatorSetting, SharingSite
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution
-from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.releases.noised_sketch import Contribution, GaussianColumn, NoisePlan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan, SharedPlan
 from lexfed.sketch.tables.counts import CountSketch, CountTable, ExactCounts
 from lexfed.sketch.tables.domains import IntegerDomain as Wholes
 from lexfed.sketch.tables.shape import SketchKind, SketchShape

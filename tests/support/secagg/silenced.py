@@ -17,10 +17,12 @@ from lexfed.secagg.masks.epoch_secrets import (
     PAIR,
     _decrypt,
     _part_key,
+    add_own,
+    add_pairs,
+    binding,
     mask_key,
     row,
 )
-from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
 from lexfed.secagg.primitives.shamir import SECRET_BYTES, reconstruct, secret_bytes
 from support.secagg.disputes import payload_of
 from support.secagg.secure_sums import MODEL, SERVER, Epoch, names, setting

@@ -13,8 +13,11 @@ from lexfed.evaluate.own.questions import Omission
 from lexfed.report.profile.page import profile_html
 from lexfed.sketch.profile import number_summaries, site_comparisons, value_lists
 from lexfed.sketch.profile.answers import ProfiledNumber
-from lexfed.sketch.profile.federation_profile import FederationProfile, build_profile
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import (
+    FederationProfile,
+    ProfiledColumn,
+    build_profile,
+)
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.tiers import Tier
 from support.evaluation.own import measured

@@ -14,13 +14,13 @@ from lexfed.randomness import RandomSource, SeededSource
 from lexfed.sketch.releases import running_sums
 from lexfed.sketch.releases.cadence import Cadence, RenewedSketch, planned_releases
 from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
     GaussianColumn,
     NoisedTable,
     NoisePlan,
     add_noise,
 )
 from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
-from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support.sketch.paying_checks import Watched, ledger_for, zeros
 

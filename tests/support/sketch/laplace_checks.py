@@ -8,7 +8,7 @@ import numpy as np
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases import laplace
 from lexfed.sketch.releases.laplace import LaplaceColumn, LaplacePlan
-from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.releases.noised_sketch import Contribution
 
 CELLS = 60_000
 SCALE = 6.0

@@ -25,10 +25,16 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import RandomSource, SeededSource
-from lexfed.sketch.releases import noise_shares, noised_sketch
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.sketch.releases import noised_sketch
+from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
+    GaussianColumn,
+    NoisedSketch,
+    NoisePlan,
+    person_moves,
+)
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan
 from lexfed.tiers import Tier
 
 Integers = NDArray[np.int64]
@@ -85,7 +91,7 @@ def least_mu(without: NoisedSketch, there: NoisedSketch, shift: float) -> float:
 def masked_sum(tables: list[Integers], seed: str, present: int) -> NoisedSketch:
     """Noise at `present` sites, all data at the first, and add up."""
     parts = [
-        noise_shares.noised_share(
+        sum_plan.noised_share(
             MASKED,
             tables if site == 0 else zeros(PLAN),
             ledger_for(MASKED.event()),
@@ -93,9 +99,7 @@ def masked_sum(tables: list[Integers], seed: str, present: int) -> NoisedSketch:
         )
         for site in range(present)
     ]
-    return noise_shares.opened_sketch(
-        MASKED, np.sum(parts, axis=0), present, private=False
-    )
+    return sum_plan.opened_sketch(MASKED, np.sum(parts, axis=0), present, private=False)
 
 
 def a_release_tells_no_more_than_its_event() -> None:
@@ -163,7 +167,7 @@ def nothing_is_drawn_before_it_is_paid() -> None:
                 if kind == "release":
                     noised_sketch.release_sketch(PLAN, zeros(PLAN), ledger, source)
                 else:
-                    noise_shares.noised_share(MASKED, zeros(PLAN), ledger, source)
+                    sum_plan.noised_share(MASKED, zeros(PLAN), ledger, source)
             except Refused:
                 assert not paid
                 assert source.asked == before
@@ -193,9 +197,9 @@ def an_event_reads_its_most_sensitive_column() -> None:
 
 def few_sites_open_nothing() -> None:
     total = np.zeros(3 * TRIALS, dtype=np.int64)
-    noise_shares.opened_sketch(MASKED, total, 2, private=False)
+    sum_plan.opened_sketch(MASKED, total, 2, private=False)
     with pytest.raises(SecAggError, match="1 sites are in the sum"):
-        noise_shares.opened_sketch(MASKED, total, 1, private=False)
+        sum_plan.opened_sketch(MASKED, total, 1, private=False)
 
 
 def replacing_signs_moves_twice_and_roots_are_not_rounded_down() -> None:

@@ -30,17 +30,21 @@ from lexfed.secagg.primitives.ring import Ring
 from lexfed.secagg.shares.aggregator import AggregatorSession, open_sum, propose_list
 from lexfed.secagg.shares.schemes import AdditiveSharing
 from lexfed.secagg.shares.site import OperatorTerms, SharingSite
-from lexfed.sketch.estimates.item_counts import counts
-from lexfed.sketch.estimates.noised_cells import NoisedCells
-from lexfed.sketch.releases import noise_shares, noised_sketch
-from lexfed.sketch.releases.noise_shares import MaskedPlan
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
-from lexfed.sketch.tables import person_bounds
+from lexfed.sketch.estimates.noised_cells import NoisedCells, counts
+from lexfed.sketch.releases import noised_sketch
+from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
+    GaussianColumn,
+    NoisedSketch,
+    NoisePlan,
+    person_moves,
+)
+from lexfed.sketch.sharing import sum_plan
+from lexfed.sketch.sharing.sum_plan import MaskedPlan
+from lexfed.sketch.tables import domains
 from lexfed.sketch.tables.counts import CountSketch
 from lexfed.sketch.tables.domains import IntegerDomain as IntegerItems
-from lexfed.sketch.tables.hashing import ItemKeys
-from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.sketch.tables.shape import ItemKeys, SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.secagg.operator_sums import agreed, operators
 from support.secagg.secure_sums import MODEL, Epoch, identity, names, setting
@@ -85,7 +89,7 @@ def world(there: bool) -> World:
             owners = np.append(owners, np.repeat(-np.arange(len(canaries())), 2 * MOST))
             keys = np.append(keys, extra)
         found.append(
-            CountSketch.build(SHAPE, person_bounds.bounded_items(owners, keys, MOST))
+            CountSketch.build(SHAPE, domains.bounded_items(owners, keys, MOST))
         )
     return tuple(found)
 
@@ -117,9 +121,7 @@ def _shares(tables: World, seed: str) -> tuple[MaskedPlan, list[Integers], Ledge
     masked = MaskedPlan(plan(), COHORT)
     ledgers = [_paid_by(masked) for _ in tables]
     shares = [
-        noise_shares.noised_share(
-            masked, [table.cells], ledger, SeededSource(site, seed)
-        )
+        sum_plan.noised_share(masked, [table.cells], ledger, SeededSource(site, seed))
         for site, (table, ledger) in enumerate(zip(tables, ledgers, strict=True))
     ]
     return masked, shares, ledgers[0]
@@ -145,7 +147,7 @@ def under_masks(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
         values=tuple(shares),
     )
     total = epoch.round(epoch.set_up(), names(COHORT.sites)[:PRESENT])
-    return noise_shares.opened_sketch(masked, total, PRESENT, private=False), ledger
+    return sum_plan.opened_sketch(masked, total, PRESENT, private=False), ledger
 
 
 def among_aggregators(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
@@ -166,7 +168,7 @@ def among_aggregators(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
     signed = [session.sign(listed) for session in held]
     sums = [session.add(signed) for session in held]
     total = open_sum(agreement, 1, MODEL, signed, sums).values
-    return noise_shares.opened_sketch(masked, total, PRESENT, private=False), ledger
+    return sum_plan.opened_sketch(masked, total, PRESENT, private=False), ledger
 
 
 def released_twice(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:

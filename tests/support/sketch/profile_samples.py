@@ -3,8 +3,11 @@
 
 import numpy as np
 
-from lexfed.sketch.profile.federation_profile import FederationProfile, build_profile
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import (
+    FederationProfile,
+    ProfiledColumn,
+    build_profile,
+)
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.tiers import Tier
 from support.sketch.profile_tables import Federation

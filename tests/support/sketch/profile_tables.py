@@ -9,16 +9,17 @@ from lexfed.arrays import Floats
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
-from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-from lexfed.sketch.queries.value_cells import (
+from lexfed.sketch.queries.requested_tables import (
     BINS,
     DOUBLES,
     MOST_PREFIXES,
+    ReleasedTable,
+    RequestedTable,
     bin_cells,
     code_cells,
     double_cells,
 )
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.shape import HashRows
 
 
 def exactly(people: float) -> Estimate:

@@ -8,9 +8,9 @@ import numpy as np
 
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases import randomised_response
+from lexfed.sketch.releases.noised_sketch import Contribution
 from lexfed.sketch.releases.randomised_response import FlipPlan
-from lexfed.sketch.releases.sensitivity import Contribution
-from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.counts import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.terms import Neighbours
 

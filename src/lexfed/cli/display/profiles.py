@@ -12,8 +12,7 @@ from lexfed.report.profile.wording import (
     persons,
     value_text,
 )
-from lexfed.sketch.profile.column_profile import ColumnProfile
-from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
 
 _WIDEST = 28
 """Longer names are cut."""

@@ -27,9 +27,8 @@ from lexfed.federation.programme.sketch_schedule import SketchSchedule, next_que
 from lexfed.models.rule.contributions import slot_scales, slot_weights
 from lexfed.models.towers import Model
 from lexfed.privacy.releases import Release
-from lexfed.sketch.queries.drift import Drift, NoisedHistogram, drift
+from lexfed.sketch.queries.drift import Drift, NoisedHistogram, WatchedColumn, drift
 from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site
-from lexfed.sketch.queries.watched_columns import WatchedColumn
 
 DRIFTED = "sketch.drifted"
 FACTORS = "sketch.factors"

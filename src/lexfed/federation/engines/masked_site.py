@@ -25,7 +25,7 @@ from lexfed.federation.programme.messages import Refusal, answer_to_bytes
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, open_sealed
-from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.site import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting
 
 _KIND_AT = 5

@@ -51,10 +51,14 @@ from lexfed.federation.planning.programme_price import price_programme
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.rule.purchases import CLIP, label_dimension
 from lexfed.models.towers import RuleFacts, TowerShape
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import ProfiledColumn
 from lexfed.sketch.queries.refinements import ERROR, threshold
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES
+from lexfed.sketch.queries.requested_tables import (
+    BINS,
+    DOUBLES,
+    MOST_PREFIXES,
+    RequestedTable,
+)
 from lexfed.tiers import Tier
 
 IMPORTANCE = "importance"

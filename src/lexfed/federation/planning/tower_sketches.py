@@ -19,11 +19,10 @@ from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.run_ledger import Limits
 from lexfed.privacy.scopes import up
-from lexfed.sketch.estimates.inner_products import best_cells
-from lexfed.sketch.queries.drift import TOTAL
+from lexfed.sketch.estimates.noised_cells import best_cells
+from lexfed.sketch.queries.drift import TOTAL, places_for
 from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
 from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.watched_columns import places_for
 from lexfed.sketch.releases.cadence import Cadence, planned_releases
 from lexfed.terms import Accountant
 from lexfed.tiers import Tier

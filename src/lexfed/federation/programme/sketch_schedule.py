@@ -35,14 +35,14 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.data.letter_pairs import PAIRS
+from lexfed.sketch.queries.drift import WatchedColumn
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.sketch.queries.requested_tables import (
+    MOST_PREFIXES,
     ReleasedTable,
     RequestedTable,
     are_ends,
 )
-from lexfed.sketch.queries.value_cells import MOST_PREFIXES
-from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.terms import WeightRule
 
 ANY_ENDS = (0.0, 1.0)

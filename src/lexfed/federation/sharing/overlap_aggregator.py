@@ -34,8 +34,7 @@ from lexfed.federation.sharing.overlap_protocol import (
 )
 from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import RandomSource, SecureSource
-from lexfed.secagg.envelopes.admission import check_size
-from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.identities import Identity, check_size
 from lexfed.secagg.envelopes.key_agreement import pairwise_key
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
@@ -50,11 +49,11 @@ from lexfed.secagg.shares.site import NONCE, channel, read_keys
 from lexfed.sketch.sharing.beaver_triples import (
     TESTS,
     TripleShare,
+    Words32,
     all_bits,
     bits_share,
     gram_share,
 )
-from lexfed.sketch.sharing.word_products import Words32
 
 _TAG = 16
 

@@ -29,8 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
-from lexfed.secagg.envelopes.admission import check_enrolled
-from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.envelopes.identities import Identity, Roster, check_enrolled
 from lexfed.secagg.envelopes.key_agreement import Context, derived_key
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
@@ -49,10 +48,8 @@ from lexfed.secagg.shares.site import (
     channel,
     read_keys,
 )
-from lexfed.sketch.sharing.beaver_triples import TripleShare, completed_share
-from lexfed.sketch.sharing.common_bits import CommonBits
-from lexfed.sketch.sharing.overlap_plan import OverlapPlan
-from lexfed.sketch.sharing.word_products import Words32
+from lexfed.sketch.sharing.beaver_triples import TripleShare, Words32, completed_share
+from lexfed.sketch.sharing.overlap_plan import CommonBits, OverlapPlan
 
 RING = Ring(32)
 COUNT = 2

@@ -25,15 +25,15 @@ from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.programme.sketch_schedule import asked_numbers
 from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
-from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import (
+from lexfed.sketch.queries.drift import WatchedColumn
+from lexfed.sketch.queries.requested_tables import (
+    RequestedTable,
     bin_cells,
     code_cells,
     double_cells,
     letter_cells,
 )
-from lexfed.sketch.queries.watched_columns import WatchedColumn
-from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.shape import HashRows
 
 FINEST = 2.0**-20
 """Weights are multiples of this, so that sums of them are exact."""

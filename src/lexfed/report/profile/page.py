@@ -25,8 +25,7 @@ from lexfed.report.profile.wording import (
 )
 from lexfed.report.wording.plain_words import tier_name
 from lexfed.sketch.profile.answers import ProfiledNumber
-from lexfed.sketch.profile.column_profile import ColumnProfile
-from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
 
 _NOTHING = Markup("")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lexfed.report.markup.escaping import visible
 from lexfed.sketch.profile.answers import ProfiledNumber
-from lexfed.sketch.profile.column_profile import ColumnNote, ColumnProfile
+from lexfed.sketch.profile.federation_profile import ColumnNote, ColumnProfile
 
 NOTES: Mapping[ColumnNote, str] = {
     "nothing-seen": "nothing stands out of the noise: pay more to see it",

@@ -12,8 +12,7 @@ from lexfed.randomness import RandomSource
 from lexfed.run.joining import set_intersection
 from lexfed.run.joining.payment import charge_joining
 from lexfed.sketch.joining import exact_count
-from lexfed.sketch.joining.exact_count import Agreement
-from lexfed.sketch.joining.exact_messages import ExactMessage
+from lexfed.sketch.joining.exact_count import Agreement, ExactMessage
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.offered_sketch import require_within
 

@@ -20,10 +20,9 @@ from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.run.earlier_runs.used_profile import read_profile
 from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber
-from lexfed.sketch.profile.column_profile import ColumnProfile
-from lexfed.sketch.profile.federation_profile import FederationProfile
-from lexfed.sketch.queries.value_cells import bin_cells
-from lexfed.sketch.queries.watched_columns import CELLS, WatchedColumn, watched_columns
+from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
+from lexfed.sketch.queries.drift import CELLS, WatchedColumn, watched_columns
+from lexfed.sketch.queries.requested_tables import bin_cells
 
 
 def sketching_of(config: Config, encoding: Encoding, base: Path) -> SketchSchedule:

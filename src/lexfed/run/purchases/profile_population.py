@@ -37,7 +37,7 @@ from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.intake.population import Population, new_coins, partition_of
 from lexfed.run.intake.public_size import check_delta, public_units
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn, ProfiledKind
+from lexfed.sketch.profile.federation_profile import ProfiledColumn, ProfiledKind
 
 _RAW = "raw values"
 """Their key in a table, row by row, so that dropped rows drop theirs as well."""

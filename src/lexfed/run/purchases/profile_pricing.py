@@ -30,7 +30,7 @@ from lexfed.run.pricing.policy_terms import StatedBudget, stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, budget_within_limits
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.run.purchases.profile_population import ProfilePopulation
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import ProfiledColumn
 
 _MOST_PART = 0.99
 """A profile that took all of the budget would be of no use: nothing could follow."""

@@ -40,8 +40,11 @@ from lexfed.run.purchases.profile_population import (
 )
 from lexfed.run.purchases.profile_pricing import ProfilePricing
 from lexfed.run.results.run_result import RunResult
-from lexfed.sketch.profile.federation_profile import FederationProfile, build_profile
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.federation_profile import (
+    FederationProfile,
+    ProfiledColumn,
+    build_profile,
+)
 
 DEFAULT_PART = 0.25
 """Part of the record's budget that a profile costs unless somebody says otherwise.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BFV by TenSEAL: the only place that knows of it, and imports it when it is needed.
+"""BFV by TenSEAL, which is imported here only, and only when it is needed.
 
 Needs the extra `lexfed[he]`. TenSEAL's bindings of SEAL read and write files only.
 Coefficients go out one by one; they come in through a file that is written here, in
@@ -19,7 +19,7 @@ import numpy as np
 
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
-from lexfed.secagg.encrypted.coefficients import Coefficients, zeros
+from lexfed.secagg.encrypted.ciphertexts import Coefficients, zeros
 from lexfed.secagg.encrypted.terms import DEGREE, Moduli
 
 _MAGIC, _HEADER = 0xA15E, 16
@@ -36,12 +36,12 @@ def _library() -> Any:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Turn exceptions of SEAL into words."""
+def _refusing(content: str) -> Iterator[None]:
+    """Turn exceptions of SEAL into refusals."""
     try:
         yield
     except (RuntimeError, ValueError, IndexError) as error:
-        raise SecAggError(f"TenSEAL refuses {what}: {error}") from error
+        raise SecAggError(f"TenSEAL refuses {content}: {error}") from error
 
 
 class _Scheme:
@@ -103,11 +103,7 @@ class BfvPublicKey:
     """The key that sites encrypt with."""
 
     def __init__(self, moduli: Moduli, row: Coefficients) -> None:
-        """Take a public key as it was announced.
-
-        Raises:
-            SecAggError: if TenSEAL is not there, or the key is none.
-        """
+        """Read a public key as it was announced."""
         self._scheme = scheme = _Scheme(moduli)
         key = scheme.seal.PublicKey()
         with TemporaryDirectory() as folder:
@@ -147,11 +143,8 @@ class BfvSecretKey:
 
         Guarantees:
             Exact, or refused: the error of every ciphertext is measured first.
-
-        Raises:
-            SecAggError: if an error is too large, or a ciphertext is none.
         """
-        seal, found = self._scheme.seal, np.zeros(len(rows) * DEGREE, dtype=np.int64)
+        seal, values = self._scheme.seal, np.zeros(len(rows) * DEGREE, dtype=np.int64)
         ciphertext, plain = seal.Ciphertext(), seal.Plaintext()
         with TemporaryDirectory() as folder:
             for at, row in enumerate(rows):
@@ -164,5 +157,5 @@ class BfvSecretKey:
                     )
                 self._decryptor.decrypt(ciphertext, plain)
                 block = self._scheme.encoder.decode_int64(plain)
-                found[at * DEGREE : (at + 1) * DEGREE] = block
-        return found[:length]
+                values[at * DEGREE : (at + 1) * DEGREE] = block
+        return values[:length]

@@ -27,8 +27,7 @@ from hashlib import sha256
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Roster
-from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.sealed_messages import NO_MODEL
+from lexfed.secagg.envelopes.key_agreement import EpochSetting
 from lexfed.secagg.primitives.ring import Ring
 
 DEGREE = 4096
@@ -49,12 +48,7 @@ _MOST_VALUES = 2**27
 
 @dataclass(frozen=True)
 class Moduli:
-    """The primes of a set-up.
-
-    Attributes:
-        plain: t, of what is encrypted.
-        cipher: q, of the coefficients of ciphertexts.
-    """
+    """The primes of a set-up: `plain` is t, of the values; `cipher` is q."""
 
     plain: int
     cipher: int
@@ -91,12 +85,11 @@ def _passes(number: int, base: int, odd: int, twos: int) -> bool:
 def moduli_for(bound: int, sites: int) -> Moduli:
     """Return the smallest primes with which sums up to `bound` are exact.
 
+    Too many sites for the bound are refused.
+
     Guarantees:
         No sum of up to `sites` vectors of values up to `bound` wraps unseen.
         Both are primes that are 1 modulo 2N.
-
-    Raises:
-        SecAggError: if there are too many sites for the bound.
     """
     step = 2 * DEGREE
     plain = (sites + 1) * bound // step * step + 1
@@ -148,23 +141,9 @@ class EncryptionTerms:
 
 
 @dataclass(frozen=True)
-class EncryptionSetting:
-    """An epoch: who takes part, who holds the key, under which policy and terms.
+class EncryptionSetting(EpochSetting):
+    """An epoch of encrypted sums; server and key holder have rosters of their own."""
 
-    Attributes:
-        session: 32 bytes that name the session.
-        epoch: number of the set-up; never used twice in a session.
-        policy: SHA-256 of the policy that the sites agreed to.
-        sites: names and identity keys of the sites.
-        server: name and identity key of the server, in a roster of its own.
-        holder: name and identity key of the key holder, in a roster of its own.
-        terms: what the sums are bound to.
-    """
-
-    session: bytes
-    epoch: int
-    policy: bytes
-    sites: Roster
     server: Roster
     holder: Roster
     terms: EncryptionTerms
@@ -194,10 +173,10 @@ class EncryptionSetting:
         """Length of an encrypted vector."""
         return self.terms.blocks * self.key_bytes
 
-    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return the context of a round; of the set-up by default."""
-        moduli = self.moduli
-        numbers = (DEGREE, moduli.plain, moduli.cipher)
+    @property
+    def agreed(self) -> bytes:
+        """SHA-256 of policy, server, key holder, terms and primes."""
+        numbers = (DEGREE, self.moduli.plain, self.moduli.cipher)
         parts = (
             self.policy,
             self.server.digest,
@@ -205,7 +184,4 @@ class EncryptionSetting:
             self.terms.packed(),
             *(number.to_bytes(8, "big") for number in numbers),
         )
-        agreed = sha256(b"lexfed he terms\x00" + b"".join(parts)).digest()
-        return Context(
-            self.session, self.epoch, round_number, model, agreed, self.sites.digest
-        )
+        return sha256(b"lexfed he terms\x00" + b"".join(parts)).digest()

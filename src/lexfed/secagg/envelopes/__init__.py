@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signed messages between sites and servers, bound to one round of one session.
 
-    identities       Ed25519 identities, and rosters of those enrolled
-    admission        enrolled keys, rounds in their order, enough sites
+    identities       Ed25519 identities, rosters, and the conditions of all protocols
     key_agreement    the context of a round, and the keys that two sites share in it
     sealed_messages  the envelope: kind, context, sender, payload, signature
-    payloads         what the messages of masking hold, as bytes of known lengths
+    payloads         the payloads of masking, as bytes of known lengths
 
 Start with `sealed_messages.open_sealed`: a reader states kind, context and length
 beforehand, and nothing in a message chooses how it is parsed. A new message is a
 new number in `EnvelopeKind` and a payload; numbers that exist are never reused.
-Layouts, domain strings and what a context hashes are the protocol itself
+Layouts, domain strings and the fields of a context are the protocol itself
 (`PROTOCOL` is its version; docs/theory/secure-aggregation.md lists them for others).
 """

@@ -4,6 +4,9 @@
 Every site knows the public keys of all others from outside of the protocol (a letter,
 a meeting, a signed policy). So a server that passes messages on cannot put a key of
 its own in place of a site's.
+
+The conditions of every protocol are here too: enrolled keys, rounds in order, enough
+sites.
 """
 
 import re
@@ -113,11 +116,7 @@ class Roster:
         return self._points[name]
 
     def verify(self, name: str, message: bytes, signature: bytes) -> None:
-        """Check that the named site signed a message.
-
-        Raises:
-            SecAggError: if it did not, or is not enrolled.
-        """
+        """Check that the named site is enrolled and signed a message."""
         key = Ed25519PublicKey.from_public_bytes(self.public(name))
         try:
             key.verify(signature, message)
@@ -133,3 +132,27 @@ def _stranger() -> SecAggError:
         "a message names a site that is not enrolled",
         "enrol its public key at every site first",
     )
+
+
+def check_enrolled(identity: Identity, roster: Roster) -> None:
+    """Refuse to act under a name that others know by another key."""
+    if roster.public(identity.name) != identity.public:
+        raise SecAggError(f"`{identity.name}` is enrolled with another key")
+
+
+def check_later(round_number: int, last: int) -> None:
+    """Refuse a round that is not above the last one."""
+    if round_number <= last:
+        raise SecAggError(
+            f"round {round_number} is over: the last one was {last}",
+            "deal every round once, in their order",
+        )
+
+
+def check_size(sites: int, least: int, what: str) -> None:
+    """Refuse too few sites."""
+    if sites < least:
+        raise SecAggError(
+            f"{what} of {sites} sites is too small: at least {least} are needed",
+            "wait for more sites, or agree on other terms",
+        )

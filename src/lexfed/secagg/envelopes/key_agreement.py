@@ -8,6 +8,7 @@ different models derive different masks, which do not cancel: the server is left
 noise, not with the update of the one whose model it bent [PFA22].
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from hashlib import sha256
 
@@ -19,9 +20,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.identities import Roster
 
 PROTOCOL = 1
 HASH_BYTES = 32
+NO_MODEL = bytes(HASH_BYTES)
+"""The model hash of set-up messages: no model has been sent yet."""
 _DOMAIN = b"lexfed secagg context"
 
 
@@ -31,8 +35,8 @@ class Context:
 
     Attributes:
         session: 32 bytes, chosen anew for every session.
-        epoch: which set-up.
-        round: which round; 0 at set-up.
+        epoch: number of the set-up.
+        round: number of the round; 0 at set-up.
         model: SHA-256 of the model that is trained on.
         policy: SHA-256 of the policy.
         roster: the digest of the enrolled sites.
@@ -64,20 +68,49 @@ class Context:
         return sha256(b"".join((_DOMAIN, *parts, *hashes))).digest()
 
 
-def derived_key(secret: bytes, context: bytes, purpose: str, size: int = 32) -> bytes:
-    """Derive a key from a secret of one's own.
+@dataclass(frozen=True)
+class EpochSetting(ABC):
+    """An epoch: who takes part, under which policy; each protocol adds its terms.
 
-    Args:
-        secret: 32 uniform bytes.
-        context: 32 bytes: the digest of the context.
-        purpose: what the key is for; keys for different purposes are independent.
-        size: how many bytes.
+    Attributes:
+        session: 32 bytes that name the session.
+        epoch: number of the set-up; never used twice in a session.
+        policy: SHA-256 of the policy that the sites agreed to.
+        sites: names and identity keys of the enrolled sites.
+    """
+
+    session: bytes
+    epoch: int
+    policy: bytes
+    sites: Roster
+
+    @property
+    @abstractmethod
+    def agreed(self) -> bytes:
+        """SHA-256 of policy, other parties and terms: the policy field of a context."""
+
+    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
+        """Return the context of a round; of the set-up by default."""
+        return Context(
+            self.session,
+            self.epoch,
+            round_number,
+            model,
+            self.agreed,
+            self.sites.digest,
+        )
+
+
+def derived_key(secret: bytes, context: bytes, purpose: str, size: int = 32) -> bytes:
+    """Derive a key from one's own secret of 32 uniform bytes.
+
+    Keys for different purposes are independent; `context` is a context's digest.
     """
     return _hkdf(secret, context, purpose, (), size)
 
 
 def private_key(secret: bytes, context: bytes, purpose: str) -> X25519PrivateKey:
-    """Return the key pair that a secret stands for; whoever opens it can rebuild it."""
+    """Return the key pair of a secret; whoever opens the secret can rebuild it."""
     return X25519PrivateKey.from_private_bytes(derived_key(secret, context, purpose))
 
 
@@ -89,21 +122,12 @@ def pairwise_key(
     pair: tuple[str, str],
     size: int = 16,
 ) -> bytes:
-    """Return the key that two sites share for one purpose.
+    """Return the key for one purpose that two sites, `pair` in any order, share.
 
-    Args:
-        private: one's own key.
-        peer: the other's public key, 32 bytes.
-        context: 32 bytes: the digest of the context.
-        purpose: what the key is for.
-        pair: the names of both, in any order.
-        size: how many bytes.
+    A `peer` key of small order, or that is no key, is refused.
 
     Guarantees:
         Both sites get the same key if and only if context, purpose and pair agree.
-
-    Raises:
-        SecAggError: if the other's key has small order, or is not a key.
     """
     try:
         shared = private.exchange(X25519PublicKey.from_public_bytes(peer))

@@ -42,7 +42,7 @@ class AdvertisedKeys:
     """The public half of a site's secrets of an epoch.
 
     Attributes:
-        channel: X25519 key under which shares come to it.
+        channel: X25519 key to which shares for the site are encrypted.
         masks: X25519 key of each round, for masks between pairs.
         marks: hash of the seed of each round's own mask.
     """
@@ -76,8 +76,7 @@ class SealedPart:
     Attributes:
         root: commits the dealer to all shares in it.
         key: public X25519 key, of this part alone.
-        signature: of the dealer, over both sites, the root, the key and the sealed
-            bytes.
+        signature: the dealer's, over both sites, root, key and sealed bytes.
         sealed: the shares, encrypted to the holder.
     """
 
@@ -108,14 +107,14 @@ class SealedPart:
 
 @dataclass(frozen=True)
 class Deal:
-    """A site's whole deal: commitments by seat of its circle, parts by the others."""
+    """A site's whole deal: commitments by seat of its circle, parts by other seats."""
 
     commitments: Mapping[int, bytes]
     parts: Mapping[int, SealedPart]
 
     @staticmethod
     def length(circle: int, rounds: int) -> int:
-        """Return its length in bytes, in a circle of that many."""
+        """Return its length in bytes, in a circle of that size."""
         others = (circle - 1) * (SealedPart.length(rounds) - DIGEST)
         return circle * 2 * DIGEST * rounds + others
 
@@ -131,14 +130,17 @@ class Deal:
         """Read a payload whose length is right."""
         reader = Reader(payload, "shares")
         size = 2 * DIGEST * rounds
-        found = {seat: bytes(reader.take(size)) for seat in circle}
-        others = [seat for seat in circle if seat != dealer]
-        parts = {s: SealedPart.read(reader, rounds, root_of(found[s])) for s in others}
-        return cls(found, parts)
+        committed = {seat: bytes(reader.take(size)) for seat in circle}
+        parts = {
+            seat: SealedPart.read(reader, rounds, root_of(committed[seat]))
+            for seat in circle
+            if seat != dealer
+        }
+        return cls(committed, parts)
 
 
 def longest_deal(sites: int, rounds: int) -> int:
-    """Return the largest length of a site's message in a set-up of up to that many."""
+    """Return the largest length of a site's message while `sites` sites set up."""
     return ENVELOPE + max(Deal.length(sites, rounds), AdvertisedKeys.length(rounds))
 
 
@@ -161,16 +163,16 @@ def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
     if len(data) % SEAT:
         raise SecAggError("a list of sites ends too early")
     reader = Reader(data, "list of sites")
-    found = tuple(reader.number(SEAT) for _ in range(len(data) // SEAT))
-    if any(a >= b for a, b in pairwise(found)):
+    listed = tuple(reader.number(SEAT) for _ in range(len(data) // SEAT))
+    if any(a >= b for a, b in pairwise(listed)):
         raise SecAggError("a list of sites names one twice, or is not in order")
-    if found and found[-1] >= seats:
+    if listed and listed[-1] >= seats:
         raise SecAggError("a list of sites names one that is not in the key list")
-    return found
+    return listed
 
 
 def key_list_lengths(sites: int, rounds: int) -> range:
-    """Return the possible lengths of a key list of up to that many sites."""
+    """Return the possible lengths of a key list of up to `sites` sites."""
     return range(SEAT + sites * (4 + ENVELOPE + AdvertisedKeys.length(rounds)) + 1)
 
 
@@ -186,9 +188,9 @@ def read_bundle(payload: memoryview) -> tuple[bytes, ...]:
     """Read messages from one payload."""
     reader = Reader(payload, "list of messages")
     count = reader.number(SEAT)
-    found = tuple(bytes(reader.take(reader.number(4))) for _ in range(count))
+    messages = tuple(bytes(reader.take(reader.number(4))) for _ in range(count))
     reader.end()
-    return found
+    return messages
 
 
 def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
@@ -197,7 +199,7 @@ def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def delivery_lengths(seats: int, rounds: int) -> range:
-    """Return the possible lengths of a delivery from up to that many dealers."""
+    """Return the possible lengths of a delivery from up to `seats` dealers."""
     return range(seats * (SEAT + SealedPart.length(rounds)) + 1)
 
 
@@ -209,13 +211,13 @@ def read_delivery(
     if len(payload) % size:
         raise SecAggError("a delivery of shares ends too early")
     reader = Reader(payload, "delivery of shares")
-    found: dict[int, SealedPart] = {}
+    parts: dict[int, SealedPart] = {}
     for _ in range(len(payload) // size):
         seat = reader.number(SEAT)
-        if seat >= seats or (found and seat <= max(found)):
+        if seat >= seats or (parts and seat <= max(parts)):
             raise SecAggError("a delivery of shares names sites twice or out of order")
-        found[seat] = SealedPart.read(reader, rounds)
-    return found
+        parts[seat] = SealedPart.read(reader, rounds)
+    return parts
 
 
 def pack_consents(consents: Sequence[tuple[int, bytes]]) -> bytes:

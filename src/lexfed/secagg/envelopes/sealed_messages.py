@@ -5,7 +5,7 @@
     version 1
     kind    1
     session 32  | the message's place (`key_agreement.Context`): a receiver knows
-    epoch   8   | all of it before a message comes, and takes nothing else
+    epoch   8   | all of it before a message arrives, and takes nothing else
     round   8   |
     model   32  | SHA-256 of the model of the round; zeros in the set-up
     policy  32  | SHA-256 of the policy and the terms (`masks.terms`)
@@ -16,8 +16,7 @@
 
 Integers are big-endian. The signature is Ed25519 over a domain, everything before the
 payload and the SHA-256 of the payload, so a long vector is hashed once, by the hash
-that processors have instructions for. Whoever reads a message says beforehand which
-kind, context and length it expects; nothing in a message chooses how it is parsed.
+that processors have instructions for.
 """
 
 from collections.abc import Sequence
@@ -32,8 +31,6 @@ from lexfed.secagg.envelopes.key_agreement import PROTOCOL, Context
 DIGEST = 32
 """Length of every digest, public key and session name, in bytes."""
 SIGNATURE = 64
-NO_MODEL = bytes(DIGEST)
-"""The model hash of set-up messages: no model has been sent yet."""
 
 _MAGIC = b"LXSA"
 _DOMAIN = b"lexfed secagg message\x00"
@@ -74,12 +71,6 @@ class EnvelopeKind(IntEnum):
     PRODUCTS = 46
 
 
-def _packed(context: Context) -> bytes:
-    numbers = (context.epoch.to_bytes(8, "big"), context.round.to_bytes(8, "big"))
-    hashes = (context.model, context.policy, context.roster)
-    return b"".join((context.session, *numbers, *hashes))
-
-
 class Reader:
     """Takes bytes from the front of a message, and never more than there are."""
 
@@ -93,9 +84,9 @@ class Reader:
         end = self._at + size
         if end > len(self._data):
             raise SecAggError(f"{self._where}: ends too early")
-        found = self._data[self._at : end]
+        taken = self._data[self._at : end]
         self._at = end
-        return found
+        return taken
 
     def number(self, size: int) -> int:
         """Return the next unsigned integer of that many bytes."""
@@ -106,7 +97,7 @@ class Reader:
         return bytes(self.take(DIGEST))
 
     def end(self) -> None:
-        """Refuse bytes that nobody asked for."""
+        """Refuse bytes after the expected end."""
         if self._at != len(self._data):
             raise SecAggError(f"{self._where}: has bytes after its end")
 
@@ -121,7 +112,12 @@ def _head(kind: EnvelopeKind, context: Context, sender: str, length: int) -> byt
         (
             _MAGIC,
             bytes((PROTOCOL, kind)),
-            _packed(context),
+            context.session,
+            context.epoch.to_bytes(8, "big"),
+            context.round.to_bytes(8, "big"),
+            context.model,
+            context.policy,
+            context.roster,
             bytes((len(name),)),
             name,
             length.to_bytes(4, "big"),
@@ -151,10 +147,7 @@ def seal(
 
 @dataclass(frozen=True)
 class OpenedMessage:
-    """A message whose form, context and signature are right.
-
-    Its payload is still unread; the signature holds the sender to it.
-    """
+    """A message whose form, context and signature are right; its payload is unread."""
 
     sender: str
     payload: memoryview
@@ -175,9 +168,6 @@ def open_sealed(
         refused, as are messages that are cut off, continue after their end, have a
         payload of a length outside `lengths`, or are not signed by whom they name.
         Nothing of the payload is looked at before the signature has been checked.
-
-    Raises:
-        SecAggError: whatever is wrong; it says what.
     """
     where = f"message {kind.name}"
     reader = Reader(data, where)
@@ -208,8 +198,8 @@ def open_sealed(
     return OpenedMessage(sender, payload, signature)
 
 
-def _same(where: str, what: str, found: bytes | int, expected: bytes | int) -> None:
-    if found != expected:
-        shown = found[:4].hex() if isinstance(found, bytes) else found
+def _same(where: str, field: str, received: bytes | int, expected: bytes | int) -> None:
+    if received != expected:
+        shown = received[:4].hex() if isinstance(received, bytes) else received
         wanted = expected[:4].hex() if isinstance(expected, bytes) else expected
-        raise SecAggError(f"{where}: is of {what} {shown}, expected {wanted}")
+        raise SecAggError(f"{where}: is of {field} {shown}, expected {wanted}")

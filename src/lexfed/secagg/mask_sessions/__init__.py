@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines of masked sums: a site, a server and a relay, and a round's evidence.
+"""The state machines of masked sums: a site, a server and a relay; a round's evidence.
 
-    site_setup, site_rounds      a site, while an epoch is set up and in its rounds
-    server_setup, server_rounds  the server likewise; `collector` takes its messages
-    unmasking                    opens a round; blames bad dealers and holders
-    relay                        a regional node that adds masked vectors
-    round_record                 evidence that sites agreed to one sum, as JSON
+    site           a site, while an epoch is set up and in its rounds
+    server_setup   the server while an epoch is set up
+    server_rounds  the server in rounds; opens sums, blames bad dealers and holders
+    relay          a regional node that adds masked vectors
+    round_record   evidence that sites agreed to one sum, as JSON
 
-Start with `site_rounds`; its docstring lists all messages in order. The machines
-have no network and no clock: the caller passes bytes and decides when to stop
-waiting. Two rules carry the privacy of every site and must not be loosened: a
-refused message changes nothing, and a site answers once, for one list of
-survivors. A record has one byte form (`lexfed-secagg-round-v1`), which verifiers
-outside of this package read.
+Start with `site`; its docstring lists all messages in order. The machines have no
+network and no clock: the caller passes bytes and decides when to stop waiting. Two
+rules carry the privacy of every site and must not be loosened: a refused message
+changes nothing, and a site answers once, for one list of survivors. A record has one
+byte form (`lexfed-secagg-round-v1`), which verifiers outside of this package read.
 """

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relays: regional nodes that add masked vectors and pass on one, site, region, root.
+"""Relays: regional nodes that add the masked vectors of their sites.
 
     MaskRelay.begin(r, model, length)
              .take(MASKED)*            of its own sites
-             .forward() -> RELAYED     their sum, and whose it is
+             .forward() -> RELAYED     their sum, and the sites in it
     RelayedServer.relayed(RELAYED)     beside `masked`, in the same phase
 
     RELAYED     digest of the set-up 32 | seats in the roster 2 each | the sum
 
 Masks cancel over all sites of the round, never over those of a region. So a relay sees
-what a server sees before it opens: vectors that are uniform, and a sum that is. It may
-be run by anybody; one that lies can spoil a round, as the server can, and no more:
-sites give out shares only for a list that t of them signed, whoever added. The sum is
-the same to the bit, since addition in the ring is associative. The server takes in one
-vector for each region instead of one for each site.
+only what a server sees before it opens: uniform vectors, and a uniform sum. Anybody may
+run it; one that lies can spoil a round, as the server can, and no more: sites give out
+shares only for a list that t of them signed, whoever added. The sum is the same to the
+bit, since addition in the ring is associative. The server takes in one vector for each
+region instead of one for each site.
 
 Vectors that travel in pieces do not go through relays.
 """
@@ -21,8 +21,12 @@ Vectors that travel in pieces do not go through relays.
 from pathlib import Path
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.admission import check_enrolled, check_later
-from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.envelopes.identities import (
+    Identity,
+    Roster,
+    check_enrolled,
+    check_later,
+)
 from lexfed.secagg.envelopes.payloads import SEAT, pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
@@ -30,9 +34,8 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.mask_sessions.collector import ServerPhase
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
-from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch
+from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch, ServerPhase
 from lexfed.secagg.masks.terms import MaskSetting
 from lexfed.secagg.masks.vector_pieces import count_of
 
@@ -56,11 +59,7 @@ class MaskRelay:
         self._seats: set[int] | None = None
 
     def begin(self, round_number: int, model: bytes, length: int | None = None) -> None:
-        """Begin a round, as `ServerSession.begin`; what was not passed on is dropped.
-
-        Raises:
-            SecAggError: if the round is over, or its vectors come in pieces.
-        """
+        """Begin a round, as `ServerSession.begin`; an unsent sum is dropped."""
         terms = self._setting.terms
         length = terms.length if length is None else length
         terms.check_length(length)
@@ -72,9 +71,8 @@ class MaskRelay:
     def take(self, message: bytes) -> str:
         """Add a site's masked vector and return the site's name.
 
-        Raises:
-            SecAggError: if it is late, there already, of another round, model, policy
-                or set-up, or not signed by an enrolled site.
+        Refused if it is late, there already, of another round, model, policy or set-up,
+        or not signed by an enrolled site.
         """
         if self._seats is None:
             raise SecAggError("this comes too late: the sum was passed on")
@@ -93,11 +91,7 @@ class MaskRelay:
         return opened.sender
 
     def forward(self) -> bytes:
-        """Return the sum of those that came, signed, for the server.
-
-        Raises:
-            SecAggError: if nobody came, or it was passed on already.
-        """
+        """Return the sum of the vectors that arrived, signed, for the server."""
         if not self._seats:
             raise SecAggError("there is no sum to pass on")
         seats, self._seats = pack_seats(sorted(self._seats)), None
@@ -123,18 +117,17 @@ class RelayedServer(ServerSession):
         self._relays = relays
 
     def relayed(self, message: bytes) -> tuple[str, ...]:
-        """Add the sum of a region and return whose vectors are in it.
+        """Add the sum of a region and return the names of the sites in it.
 
-        Raises:
-            SecAggError: if it is late, names a site that is in the sum already or not
-                in the cohort, or is of another round, model or set-up.
+        Refused if it is late, names a site that is in the sum already or not in the
+        cohort, or is of another round, model or set-up.
         """
         self._expect(ServerPhase.MASKED)
         setting, length = self._setting, len(self._sum)
         _whole(length)
         words = length * setting.terms.ring.bits // 8
-        least = DIGEST + words
-        lengths = range(least + SEAT, least + SEAT * len(setting.sites) + 1, SEAT)
+        shortest = DIGEST + words
+        lengths = range(shortest + SEAT, shortest + SEAT * len(setting.sites) + 1, SEAT)
         opened = open_sealed(
             message, EnvelopeKind.RELAYED, self._round, self._relays, lengths
         )
@@ -143,14 +136,14 @@ class RelayedServer(ServerSession):
         seats = read_seats(opened.payload[DIGEST:-words], len(setting.sites))
         names = tuple(setting.sites.names[seat] for seat in seats)
         for name in names:
-            if name in self._came or name not in self._cohort.names:
+            if name in self._answered or name not in self._cohort.names:
                 raise SecAggError(
                     f"relay `{opened.sender}`: `{name}` is in the sum already, or not "
                     "in the cohort"
                 )
         ring = setting.terms.ring
         ring.add(self._sum, ring.unpack(opened.payload[-words:], length))
-        self._came.update(names)
+        self._answered.update(names)
         return names
 
 

@@ -2,7 +2,7 @@
 """Evidence that a sum was opened for one list of sites, and for which.
 
 The signatures under which sites gave out their shares are receipts: t of them on one
-list cannot exist for a second list of the round (2t > n + c). Whoever has the record
+list cannot exist for a second list of the round (2t > n + c). Anybody with the record
 and the sites' public keys can check them, without any secret. They cover the names of
 all sites, so nobody can make a cohort look smaller than it was, and with it the number
 of signatures it needs; and the terms, so nobody can say that fewer may have colluded.
@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.admission import check_size
+from lexfed.secagg.envelopes.identities import check_size
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, signed_bytes
@@ -100,22 +100,18 @@ class WrittenRecord(_Strict):
 
     @classmethod
     def read(cls, data: bytes) -> "WrittenRecord":
-        """Read canonical JSON.
-
-        Raises:
-            SecAggError: if it is anything else.
-        """
+        """Read canonical JSON; anything else is refused."""
         if len(data) > _MOST_BYTES:
             raise SecAggError(f"a record of {len(data)} bytes is too long")
         try:
-            found = cls.model_validate_json(data)
-            found._terms()
+            written = cls.model_validate_json(data)
+            written._terms()
         except ValueError as error:
             raise SecAggError("this is not the record of a round") from error
         # One record, one hash: no spaces, no order of one's own, no key twice.
-        if found.to_bytes() != data:
+        if written.to_bytes() != data:
             raise SecAggError("the record of a round is not in canonical form")
-        return found
+        return written
 
     def _terms(self) -> MaskTerms:
         terms = self.terms
@@ -142,21 +138,21 @@ class WrittenRecord(_Strict):
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """Evidence of one round.
+    """Evidence of one round; `cohort` and `survivors` hold seats.
 
     Attributes:
         session: of the setting.
         epoch: number of the set-up.
-        policy: SHA-256 of the policy.
+        policy: digest of the policy.
         server: digest of the server's roster.
         roster: digest of the enrolled sites.
-        terms: what the sums are bound to.
+        terms: the bounds on sums.
         round: its number in the epoch.
-        model: SHA-256 of its model.
+        model: digest of its model.
         key_list: digest of the key list.
         names: the sites in the key list, by seat.
-        cohort: the seats of the sites that dealt shares.
-        survivors: the seats of the sites in the sum.
+        cohort: the sites that dealt shares.
+        survivors: the sites in the sum.
         consents: signatures of the list of survivors, by name.
     """
 
@@ -210,9 +206,6 @@ class RoundRecord:
 
         Guarantees:
             Only the bytes that `to_bytes` writes are read: one record, one hash.
-
-        Raises:
-            SecAggError: if they are not the canonical JSON of a record.
         """
         return cls(**WrittenRecord.read(data).values())
 
@@ -242,9 +235,8 @@ class RoundRecord:
     def check(self, setting: MaskSetting) -> None:
         """Check that sites agreed to open this sum, and no other of the round.
 
-        Raises:
-            SecAggError: unless the record is of this setting, t survivors signed the
-                list, for this round and model, and it is as large as the terms ask for.
+        The record must be of this setting, t survivors must have signed the list for
+        this round and model, and it must be as large as the terms ask for.
         """
         if self.context != setting.context(self.round, self.model):
             raise SecAggError("a record is of another session, policy, roster or terms")

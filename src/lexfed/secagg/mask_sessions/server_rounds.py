@@ -4,29 +4,190 @@
     begin(r, model, length)
     masked(m)*      piece(m)*, for long vectors
                     close_masked() -> SURVIVORS for the survivors
-    consented(m)*   close_consents() -> CONSENTS for those who signed
+    consented(m)*   close_consents() -> CONSENTS for the signers
     unmasked(m)*    reconstruct()
     total(bound) -> the sum; record() -> evidence for a log
 
 The server keeps one sum, not the vectors, so its memory grows with the model only.
 Long vectors come in pieces; `masks.vector_pieces` has the order of calls.
+
+**Opening a round.** Every share that is given out is compared with its dealer's signed
+commitment. So a wrong one proves by itself that its holder lied; and shares that are
+all the committed ones, but open another secret than the dealer published, prove that
+the dealer did.
+
+Of a site that answered its own mask is opened; of one that dropped out the key of its
+masks with others. Never both: a site that gave out both kinds would not be honest, and
+fewer than t honest ones exist for the other kind (`masks.thresholds`).
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.admission import check_size
-from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.identities import Identity, check_size
+from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import pack_consents
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind
-from lexfed.secagg.mask_sessions.collector import Collector, ServerPhase
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
-from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch
-from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.mask_sessions.server_setup import (
+    Collector,
+    EstablishedEpoch,
+    ServerPhase,
+)
+from lexfed.secagg.masks.cohort import MaskCohort
+from lexfed.secagg.masks.epoch_secrets import (
+    OWN,
+    PAIR,
+    add_own,
+    add_pairs,
+    binding,
+    commitment,
+    mask_key,
+    row,
+    seed_mark,
+)
 from lexfed.secagg.masks.vector_pieces import IncomingVector, count_of, read_piece
-from lexfed.secagg.primitives.shamir import SECRET_BYTES
+from lexfed.secagg.primitives.ring import RingWords
+from lexfed.secagg.primitives.shamir import (
+    LIMBS,
+    PRIME,
+    SECRET_BYTES,
+    Elements,
+    reconstruct,
+    secret_bytes,
+)
+
+
+class RoundOpening:
+    """The shares of one round, and the secrets that they open."""
+
+    def __init__(
+        self,
+        setup: Context,
+        cohort: MaskCohort,
+        survivors: tuple[int, ...],
+        committed: Mapping[tuple[int, int], bytes],
+        round_number: int,
+    ) -> None:
+        self._setup = setup.digest
+        self._cohort = cohort
+        self._survivors = frozenset(survivors)
+        self._committed = committed
+        self._round = round_number
+        self._shares: dict[int, Elements] = {}
+        self._places = {
+            seat: {dealer: at for at, dealer in enumerate(cohort.circle(seat))}
+            for seat in survivors
+        }
+        self._seeds: dict[int, bytes] = {}
+
+    def _which(self, seat: int) -> int:
+        return OWN if seat in self._survivors else PAIR
+
+    def add(self, seat: int, payload: memoryview) -> None:
+        """Take one site's shares of all dealers.
+
+        A site is blamed for a share that its dealer did not commit to, or that is none.
+        """
+        listed, data = self._cohort.listed, bytes(payload)
+        holder = listed.names[seat]
+        for dealer, at in self._places[seat].items():
+            place = row(self._round, self._which(dealer))
+            given = commitment(
+                listed.digest,
+                listed.names[dealer],
+                holder,
+                place,
+                data[at * SECRET_BYTES : (at + 1) * SECRET_BYTES],
+            )
+            committed = self._committed[dealer, seat]
+            if given != committed[place * DIGEST : (place + 1) * DIGEST]:
+                raise SecAggError(
+                    f"`{holder}` gave out a share that it was not dealt",
+                    blamed=[holder],
+                )
+        values = np.frombuffer(data, dtype="<u2").astype(np.uint16)
+        if np.any(values >= PRIME):
+            # A dealer that lies may commit to it; an honest holder complains of it.
+            raise SecAggError(f"`{holder}` gave out what is no share", blamed=[holder])
+        self._shares[seat] = values.reshape(-1, LIMBS)
+
+    def reconstruct(self) -> None:
+        """Open all secrets, if enough shares are there.
+
+        All shares are the committed ones, so the dealer of a secret other than the
+        published one dealt badly and is blamed.
+        """
+        self._seeds = {}
+        for used, dealers in self._by_holders().items():
+            held = np.stack(
+                [
+                    np.stack([self._share(seat, dealer) for dealer in dealers])
+                    for seat, _ in used
+                ]
+            )
+            secrets = reconstruct([point for _, point in used], held)
+            for dealer, secret in zip(dealers, secrets, strict=True):
+                self._seeds[dealer] = secret_bytes(secret)
+        names = self._cohort.listed.names
+        wrong = [
+            names[seat]
+            for seat, seed in sorted(self._seeds.items())
+            if not self._is_right(seat, seed)
+        ]
+        if wrong:
+            raise SecAggError(
+                "shares are those that were dealt, and still open no secret",
+                f"set up again without {', '.join(wrong)}",
+                blamed=wrong,
+            )
+
+    def _by_holders(self) -> dict[tuple[tuple[int, int], ...], list[int]]:
+        """Return dealers by the seats and points of the holders that open them.
+
+        Secrets with the same holders are opened together; on a complete graph all are.
+        """
+        listed = self._cohort.listed
+        needed = listed.threshold.shares
+        groups: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        for dealer in self._cohort.seats:
+            points = enumerate(listed.circles[dealer], start=1)
+            holders = [(seat, point) for point, seat in points if seat in self._shares]
+            check_size(len(holders), needed, "a set of shares")
+            groups.setdefault(tuple(holders[:needed]), []).append(dealer)
+        return groups
+
+    def _share(self, seat: int, dealer: int) -> Elements:
+        share: Elements = self._shares[seat][self._places[seat][dealer]]
+        return share
+
+    def _is_right(self, seat: int, seed: bytes) -> bool:
+        """Return True if a secret has the hash or key that its site published."""
+        name, keys = self._cohort.listed.names[seat], self._cohort.listed.keys[seat]
+        if self._which(seat) == OWN:
+            published = keys.marks[self._round - 1]
+            return seed_mark(self._setup, name, self._round, seed) == published
+        key = mask_key(self._setup, name, self._round, seed).public_key()
+        return key.public_bytes_raw() == keys.masks[self._round - 1]
+
+    def take_off(self, total: RingWords, context: Context) -> None:
+        """Take the masks off a sum: own masks of survivors, and those with dropouts."""
+        listed, number = self._cohort.listed, context.round
+        bound = binding(context, self._cohort.agreed)
+        for seat, seed in self._seeds.items():
+            if seat in self._survivors:
+                add_own(total, bound, seed, -1)
+            else:
+                # Survivors added the opposite sign of what this site would have added.
+                key = mask_key(self._setup, listed.names[seat], number, seed)
+                joined = self._cohort.mask_keys(seat, number)
+                peers = [joined[other] for other in joined.keys() & self._survivors]
+                add_pairs(total, bound, listed.names[seat], key, peers, 1)
 
 
 class ServerSession(Collector):
@@ -49,11 +210,8 @@ class ServerSession(Collector):
     ) -> None:
         """Go on from a set-up.
 
-        Args:
-            identity: of the server.
-            established: the set-up.
-            spool: folder for what has come of long vectors, at most all of them; the
-                system's for files that do not last unless it is given.
+        `spool` is the folder for the received parts of long vectors, at most all of
+        them; the system's temporary one unless it is given.
         """
         super().__init__(identity, established.setting, ServerPhase.IDLE)
         self._spool = spool
@@ -62,17 +220,15 @@ class ServerSession(Collector):
         self._names = established.cohort.listed.names
 
     def _seats(self) -> tuple[int, ...]:
-        """Return the seats of those who answered, in order."""
-        return tuple(at for at, name in enumerate(self._names) if name in self._came)
+        """Return the seats of the sites that answered, in order."""
+        return tuple(
+            at for at, name in enumerate(self._names) if name in self._answered
+        )
 
     def begin(self, round_number: int, model: bytes, length: int | None = None) -> None:
-        """Begin a round; one that was not finished is given up.
+        """Begin a round of vectors as long as the terms allow, or of `length` values.
 
-        Args:
-            round_number: from 1; above every earlier one.
-            model: SHA-256 of the round's model.
-            length: values in the vectors of this round; as many as the terms allow
-                unless it is given.
+        Rounds count from 1 and only go up; one that was not finished is given up.
         """
         terms = self._setting.terms
         if not self._round.round < round_number <= terms.rounds:
@@ -95,14 +251,15 @@ class ServerSession(Collector):
         kind, size = EnvelopeKind.MASKED, DIGEST + length * ring.bits // 8
         if self.pieces:
             kind, size = EnvelopeKind.HEADER, IncomingVector.header_bytes(length)
-        among = self._cohort.names
-        opened = self._take(ServerPhase.MASKED, kind, message, (size,), among)
+        opened = self._take(
+            ServerPhase.MASKED, kind, message, (size,), self._cohort.names
+        )
         if opened.payload[:DIGEST] != self._cohort.agreed:
             raise SecAggError(f"`{opened.sender}` saw another set-up")
         rest, seat = opened.payload[DIGEST:], self._names.index(opened.sender)
         if not self.pieces:
             ring.add(self._sum, ring.unpack(rest, length))
-            self._came.add(opened.sender)
+            self._answered.add(opened.sender)
         elif seat in self._arriving:
             raise SecAggError(f"the vector of `{opened.sender}` is on its way already")
         else:
@@ -111,9 +268,8 @@ class ServerSession(Collector):
     def piece(self, message: bytes) -> None:
         """Take a piece of a long vector; with its last one the vector is in the sum.
 
-        Raises:
-            SecAggError: if it is late, there already, or not what its site announced;
-                it can be sent again. Also if there is no room for it.
+        A piece is refused if it is late, there already, not the announced one, or
+        without room on the disk; it can be sent again.
         """
         self._expect(ServerPhase.MASKED)
         seat, number, data = read_piece(message)
@@ -122,21 +278,20 @@ class ServerSession(Collector):
         incoming = self._arriving[seat]
         incoming.take(number, data)
         if not incoming.missing:
-            self._phase = (
-                ServerPhase.IDLE
-            )  # half a vector in the sum must not be opened
+            # Half a vector in the sum must not be opened.
+            self._phase = ServerPhase.IDLE
             incoming.add_to(self._sum)
             self._phase = ServerPhase.MASKED
-            self._came.add(self._names[seat])
+            self._answered.add(self._names[seat])
             del self._arriving[seat]
 
     def missing(self, name: str) -> tuple[int, ...]:
-        """Return the pieces still missing of a site's vector whose header came."""
+        """Return the missing pieces of a site's vector whose header has arrived."""
         incoming = self._arriving.get(self._names.index(name))
         return incoming.missing if incoming else ()
 
     def close_masked(self) -> bytes:
-        """Return the list of survivors; for each of them to sign."""
+        """Return the list of survivors, for each of them to sign."""
         self._expect(ServerPhase.MASKED)
         payload = self._cohort.pack_survivors(self._seats())
         self._survivors = self._cohort.read_survivors(memoryview(payload))
@@ -154,21 +309,24 @@ class ServerSession(Collector):
     def consented(self, message: bytes) -> None:
         """Take a survivor's signature of the list."""
         self._expect(ServerPhase.CONSENT)
-        among = self.survivors
         opened = self._take(
-            ServerPhase.CONSENT, EnvelopeKind.CONSENT, message, (DIGEST,), among
+            ServerPhase.CONSENT,
+            EnvelopeKind.CONSENT,
+            message,
+            (DIGEST,),
+            self.survivors,
         )
         if opened.payload != self._list:
             raise SecAggError(
                 f"`{opened.sender}` signed another list", blamed=[opened.sender]
             )
-        self._came.add(opened.sender)
+        self._answered.add(opened.sender)
         self._consents[opened.sender] = opened.signature
 
     def close_consents(self) -> bytes:
-        """Return all signatures; for those who signed."""
+        """Return all signatures, for the signers."""
         self._expect(ServerPhase.CONSENT)
-        check_size(len(self._came), self._opens, "a signed list")
+        check_size(len(self._answered), self._cohort.listed.quorum, "a signed list")
         rows = [(seat, self._consents[self._names[seat]]) for seat in self._seats()]
         self._opening = RoundOpening(
             self._setting.context(),
@@ -180,38 +338,27 @@ class ServerSession(Collector):
         self._next(ServerPhase.UNMASK)
         return self._seal(EnvelopeKind.CONSENTS, pack_consents(rows))
 
-    @property
-    def _opens(self) -> int:
-        return self._cohort.listed.quorum
-
     def record(self) -> RoundRecord:
-        """Return the evidence for others of the sum that was opened, once it can be."""
+        """Return the evidence for others of the opened sum, once it can be opened."""
         self._expect(ServerPhase.OPENED, ServerPhase.IDLE)
         return RoundRecord.of(
             self._setting, self._round, self._cohort, self._survivors, self._consents
         )
 
     def unmasked(self, message: bytes) -> None:
-        """Take a survivor's shares of the round.
-
-        Raises:
-            SecAggError: also if one is not what it was dealt; then it is blamed.
-        """
+        """Take a survivor's shares of the round; a share it was not dealt is blamed."""
         self._expect(ServerPhase.UNMASK)
-        lengths = (SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0])),)
-        among = self.survivors
+        size = SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0]))
         opened = self._take(
-            ServerPhase.UNMASK, EnvelopeKind.UNMASK, message, lengths, among
+            ServerPhase.UNMASK, EnvelopeKind.UNMASK, message, (size,), self.survivors
         )
         self._opening.add(self._names.index(opened.sender), opened.payload)
-        self._came.add(opened.sender)
+        self._answered.add(opened.sender)
 
     def reconstruct(self) -> None:
-        """Open the secrets of the round from the shares.
+        """Open the secrets of the round, once t sites gave out shares.
 
-        Raises:
-            SecAggError: if fewer than t sites gave out shares, or a dealer's shares
-                open another secret than it published; then it is blamed.
+        A dealer whose shares open another secret than it published is blamed.
         """
         self._expect(ServerPhase.UNMASK)
         self._opening.reconstruct()
@@ -220,11 +367,7 @@ class ServerSession(Collector):
     def total(self, bound: int) -> Integers:
         """Take the masks off and return the sum of the survivors.
 
-        Args:
-            bound: no value of an honest sum is larger.
-
-        Raises:
-            SecAggError: if a value is: the sum may have wrapped around.
+        A value above `bound` is refused: the sum may have wrapped around.
         """
         self._expect(ServerPhase.OPENED)
         self._next(ServerPhase.IDLE)

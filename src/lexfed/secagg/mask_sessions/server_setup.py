@@ -3,22 +3,26 @@
 
     advertised(m)*   close_keys() -> KEYS for all
     dealt(m)*        close_deals() -> DELIVERY for each
-    ready(m)*        inquiries() -> INQUIRY for each dealer that somebody complains of
-    proven(m)*       established() -> what `ServerSession` runs rounds with
+    ready(m)*        inquiries() -> INQUIRY for each dealer with complaints
+    proven(m)*       established() -> the set-up that `ServerSession` runs rounds with
 
 The server passes shares on and cannot read them: they are encrypted to their holders.
-Of a part that its holder complains of the dealer shows the key. Then everybody sees
-which of the two lies, and the set-up is over: whoever shows a key has no part in it.
+If a holder complains of a part, its dealer shows the key. Then everybody sees which of
+the two lies, and the set-up is over: a site that shows a key has no part in it.
+
+The caller decides when to stop waiting and closes a stage. A later message is refused:
+a vector that arrives after its masks were opened must not be added.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.identities import Identity
-from lexfed.secagg.envelopes.key_agreement import pairwise_key
+from lexfed.secagg.envelopes.identities import Identity, check_enrolled
+from lexfed.secagg.envelopes.key_agreement import Context, pairwise_key
 from lexfed.secagg.envelopes.payloads import (
     SEAT,
     AdvertisedKeys,
@@ -27,21 +31,83 @@ from lexfed.secagg.envelopes.payloads import (
     pack_seats,
     read_seats,
 )
-from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, Reader
-from lexfed.secagg.mask_sessions.collector import Collector, ServerPhase
+from lexfed.secagg.envelopes.sealed_messages import (
+    DIGEST,
+    EnvelopeKind,
+    OpenedMessage,
+    Reader,
+    open_sealed,
+    seal,
+)
 from lexfed.secagg.masks.cohort import KeyList, MaskCohort, delivered_digest
 from lexfed.secagg.masks.epoch_secrets import is_good, part_bytes
 from lexfed.secagg.masks.terms import MaskSetting
+
+
+class ServerPhase(Enum):
+    """The message that a server waits for."""
+
+    ADVERTISE = "keys"
+    DEAL = "shares"
+    READY = "words that shares are good"
+    EVIDENCE = "keys of disputed shares"
+    IDLE = "the next round"
+    MASKED = "masked vectors"
+    CONSENT = "signatures of the list of survivors"
+    UNMASK = "shares of the round"
+    OPENED = "the sum to be taken"
+
+
+class Collector:
+    """A stage of a server: messages of one kind at a time, one from each site."""
+
+    def __init__(
+        self, identity: Identity, setting: MaskSetting, phase: ServerPhase
+    ) -> None:
+        check_enrolled(identity, setting.server)
+        self._identity = identity
+        self._setting = setting
+        self._setup = setting.context().digest
+        self._round: Context = setting.context()
+        self._phase = phase
+        self._answered: set[str] = set()
+
+    def _expect(self, *phases: ServerPhase) -> None:
+        if self._phase not in phases:
+            raise SecAggError(
+                "this comes too late or too early: the server waits for "
+                f"{self._phase.value}"
+            )
+
+    def _next(self, phase: ServerPhase) -> None:
+        self._phase, self._answered = phase, set()
+
+    def _seal(self, kind: EnvelopeKind, payload: bytes) -> bytes:
+        return seal(kind, self._round, self._identity, payload)
+
+    def _take(
+        self,
+        phase: ServerPhase,
+        kind: EnvelopeKind,
+        message: bytes,
+        lengths: range | Sequence[int],
+        among: Sequence[str] | frozenset[str],
+    ) -> OpenedMessage:
+        """Check a message of a phase, which each of some sites sends once."""
+        self._expect(phase)
+        opened = open_sealed(message, kind, self._round, self._setting.sites, lengths)
+        if opened.sender not in among:
+            raise SecAggError(f"`{opened.sender}` is not asked, or dropped out before")
+        if opened.sender in self._answered:
+            raise SecAggError(f"`{opened.sender}` has answered already")
+        return opened
 
 
 @dataclass(frozen=True)
 class EstablishedEpoch:
     """A set-up that rounds can be run with.
 
-    Attributes:
-        setting: what all agreed on.
-        cohort: who takes part.
-        committed: commitments of each dealer, by the seats of dealer and holder.
+    `committed` has the commitments of each dealer, by the seats of dealer and holder.
     """
 
     setting: MaskSetting
@@ -67,11 +133,7 @@ class ServerSetup(Collector):
         self._seen: dict[int, bytes] = {}
 
     def advertised(self, message: bytes) -> None:
-        """Take a site's keys.
-
-        Raises:
-            SecAggError: also if one of them is a key with which nobody can agree.
-        """
+        """Take a site's keys; a key with which nobody can agree is refused."""
         rounds = self._setting.terms.rounds
         lengths = (AdvertisedKeys.length(rounds),)
         among = self._setting.sites.names
@@ -87,11 +149,11 @@ class ServerSetup(Collector):
             raise SecAggError(
                 f"`{opened.sender}` sent a key that is none", blamed=[opened.sender]
             ) from error
-        self._came.add(opened.sender)
+        self._answered.add(opened.sender)
         self._adverts[opened.sender] = message
 
     def close_keys(self) -> bytes:
-        """Return the list of all keys; for every site that sent some."""
+        """Return the list of all keys, for every site that sent some."""
         self._expect(ServerPhase.ADVERTISE)
         payload = KeyList.pack(self._adverts)
         self._listed = KeyList.read(self._setting, payload)
@@ -99,7 +161,7 @@ class ServerSetup(Collector):
         return self._seal(EnvelopeKind.KEYS, payload)
 
     def dealt(self, message: bytes) -> None:
-        """Take a site's shares for all others; they are encrypted to those."""
+        """Take a site's shares for all others, which they are encrypted to."""
         self._expect(ServerPhase.DEAL)
         names, rounds = self._listed.names, self._setting.terms.rounds
         lengths = (Deal.length(len(self._listed.circles[0]), rounds),)
@@ -108,14 +170,13 @@ class ServerSetup(Collector):
         )
         seat = names.index(opened.sender)
         circle = self._listed.circles[seat]
-        self._came.add(opened.sender)
+        self._answered.add(opened.sender)
         self._deals[seat] = Deal.read(opened.payload, seat, circle, rounds)
 
     def close_deals(self) -> dict[str, bytes]:
-        """Return to each site what others dealt it.
+        """Return to each site the parts that others dealt it.
 
-        Raises:
-            SecAggError: if too few dealt; it names those who did not.
+        If too few dealt, the error names those that did not.
         """
         self._expect(ServerPhase.DEAL)
         names = self._listed.names
@@ -124,34 +185,34 @@ class ServerSetup(Collector):
                 self._setting, self._listed, tuple(sorted(self._deals))
             )
         except SecAggError as error:
-            silent = [name for name in names if name not in self._came]
+            silent = [name for name in names if name not in self._answered]
             raise SecAggError(error.message, error.hint, silent=silent) from error
         self._next(ServerPhase.READY)
-        found = {}
+        deliveries = {}
         for holder in self._cohort.seats:
             others = [seat for seat in self._cohort.circle(holder) if seat != holder]
             rows = [(seat, self._deals[seat].parts[holder].packed()) for seat in others]
-            said = pack_delivery(rows)
-            self._seen[holder] = delivered_digest(self._cohort.agreed, said)
-            found[names[holder]] = self._seal(EnvelopeKind.DELIVERY, said)
-        return found
+            payload = pack_delivery(rows)
+            self._seen[holder] = delivered_digest(self._cohort.agreed, payload)
+            deliveries[names[holder]] = self._seal(EnvelopeKind.DELIVERY, payload)
+        return deliveries
 
     def ready(self, message: bytes) -> None:
-        """Take a site's word on its shares, and its complaints."""
+        """Take a site's digest of its delivery, and its complaints."""
         self._expect(ServerPhase.READY)
-        most = DIGEST + SEAT * len(self._listed.names)
+        longest = DIGEST + SEAT * len(self._listed.names)
         opened = self._take(
             ServerPhase.READY,
             EnvelopeKind.READY,
             message,
-            range(DIGEST, most + 1),
+            range(DIGEST, longest + 1),
             self._cohort.names,
         )
         holder = self._listed.names.index(opened.sender)
         if opened.payload[:DIGEST] != self._seen[holder]:
             raise SecAggError(f"`{opened.sender}` saw another set-up or delivery")
         bad = read_seats(opened.payload[DIGEST:], len(self._listed.names))
-        self._came.add(opened.sender)
+        self._answered.add(opened.sender)
         dealers = set(self._cohort.circle(holder)) - {holder}
         if not set(bad) <= dealers:
             self._liars.add(holder)  # it complains of a site that dealt it nothing
@@ -159,24 +220,26 @@ class ServerSetup(Collector):
             self._complaints.setdefault(dealer, []).append(holder)
 
     def inquiries(self) -> dict[str, bytes]:
-        """Return to each dealer which holders complain of their parts; often nobody.
+        """Return to each dealer which holders complain of their parts; usually nobody.
 
         A part whose own signature is wrong needs no answer: the dealer signed the
-        message that it came in. Of a dealer whom many complain of some parts are asked
-        for: each shows a liar, and the set-up begins again without it.
+        message that it came in. A dealer with many complaints is asked for some of the
+        parts only: each shows a liar, and the set-up begins again without it.
         """
         self._expect(ServerPhase.READY)
         self._next(ServerPhase.EVIDENCE)
-        found = {}
+        inquiries = {}
         for dealer, holders in self._complaints.items():
             if all(self._is_signed(dealer, holder) for holder in holders):
-                said = self._seal(EnvelopeKind.INQUIRY, pack_seats(self._asked(dealer)))
-                found[self._listed.names[dealer]] = said
+                payload = pack_seats(self._disputed(dealer))
+                inquiries[self._listed.names[dealer]] = self._seal(
+                    EnvelopeKind.INQUIRY, payload
+                )
             else:
                 self._liars.add(dealer)
-        return found
+        return inquiries
 
-    def _asked(self, dealer: int) -> list[int]:
+    def _disputed(self, dealer: int) -> list[int]:
         """Return the holders whose parts a dealer is asked to show."""
         return sorted(self._complaints[dealer])[: self._listed.most_shown]
 
@@ -193,42 +256,46 @@ class ServerSetup(Collector):
         """Take the keys of a dealer's disputed parts, and see who lies."""
         self._expect(ServerPhase.EVIDENCE)
         names, keys = self._listed.names, self._listed.keys
-        most = DIGEST * len(names)
+        longest = DIGEST * len(names)
         among = [names[dealer] for dealer in self._complaints]
         opened = self._take(
-            ServerPhase.EVIDENCE, EnvelopeKind.EVIDENCE, message, range(most + 1), among
+            ServerPhase.EVIDENCE,
+            EnvelopeKind.EVIDENCE,
+            message,
+            range(longest + 1),
+            among,
         )
         dealer = names.index(opened.sender)
-        holders = self._asked(dealer)
-        self._came.add(opened.sender)
+        holders = self._disputed(dealer)
+        self._answered.add(opened.sender)
         if len(opened.payload) != DIGEST * len(holders):
             self._liars.add(dealer)
             return
         reader = Reader(opened.payload, "keys of parts")
         for holder in holders:
-            pair, part = (names[dealer], names[holder]), self._deals[dealer].parts
             good = is_good(
                 self._listed.digest,
-                pair,
+                (names[dealer], names[holder]),
                 reader.digest(),
                 keys[holder].channel,
-                part[holder],
+                self._deals[dealer].parts[holder],
             )
             self._liars.add(holder if good else dealer)
 
     def established(self) -> EstablishedEpoch:
-        """Close the set-up; who has not said that it is ready may still come.
+        """Close the set-up; sites that have not reported ready may still come.
 
-        Raises:
-            SecAggError: if anybody complained; it names who lied, and dealers that did
-                not answer to complaints. Set up again without them.
+        If anybody complained, the error names the liars, and the dealers that did not
+        answer to complaints. Set up again without them.
         """
         self._expect(ServerPhase.READY, ServerPhase.EVIDENCE)
-        came = self._came if self._phase is ServerPhase.EVIDENCE else set()
+        answered = self._answered if self._phase is ServerPhase.EVIDENCE else set()
         names = self._listed.names
         if self._complaints or self._liars:
-            asked = {names[dealer] for dealer in self._complaints.keys() - self._liars}
-            silent = sorted(asked - came)
+            accused = {
+                names[dealer] for dealer in self._complaints.keys() - self._liars
+            }
+            silent = sorted(accused - answered)
             liars = [names[seat] for seat in sorted(self._liars)]
             raise SecAggError(
                 "shares that were dealt are disputed",

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Double masking: who takes part, which secrets a site has, and the masks they make.
 
-    terms            what all parties agree on before the first message
-    thresholds       how many shares open a secret when the server may lie
-    neighbour_graph  who masks with whom
-    cohort           the key list and the cohort of an epoch
-    epoch_secrets    a site's secrets, their shares, and commitments to them
-    round_masks      masks of a round, added and taken off
-    vector_pieces    long vectors, piece by piece
+    terms          the agreement of all parties before the first message
+    thresholds     how many shares open a secret, and who masks with whom
+    cohort         the key list and the cohort of an epoch
+    epoch_secrets  a site's secrets, their shares, commitments, and masks of a round
+    vector_pieces  long vectors, piece by piece
 
 Start with `terms`, then `cohort`. The thresholds and the degrees of the graph are
-proven in their docstrings against a malicious server with colluding sites:
-whoever changes a bound changes the proof. Secrets serve one epoch, and every
-round has its own. The machines that use all this are in `mask_sessions`.
+proven in docstrings against a malicious server with colluding sites: whoever changes
+a bound changes the proof. Secrets serve one epoch, and every round has its own. The
+state machines that use all this are in `mask_sessions`.
 """

@@ -2,8 +2,8 @@
 """The sites of an epoch, as every site and the server must see them alike.
 
 The key list names the sites that advertised keys, in the order of the roster; it fixes
-seats, points and the threshold. The cohort are those of them that also dealt shares.
-It stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
+seats, points and the threshold. The cohort is made of those that also dealt shares. It
+stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
 nobody joins, and masks are made with everybody in the circle, whoever answers.
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.admission import check_size
+from lexfed.secagg.envelopes.identities import check_size
 from lexfed.secagg.envelopes.payloads import (
     SEAT,
     AdvertisedKeys,
@@ -22,9 +22,8 @@ from lexfed.secagg.envelopes.payloads import (
     read_seats,
 )
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, open_sealed
-from lexfed.secagg.masks.neighbour_graph import density, neighbours
 from lexfed.secagg.masks.terms import MaskSetting
-from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.masks.thresholds import Threshold, density, neighbours
 
 _density = lru_cache(density)
 
@@ -35,13 +34,13 @@ class KeyList:
 
     Attributes:
         names: of the sites, by seat.
-        keys: what each advertised.
-        circles: by seat, the seats of a site's neighbours and its own: who holds shares
-            of its secrets and masks with it.
+        keys: the advertisement of each.
+        circles: by seat, the seats of a site's neighbours and its own: the sites that
+            hold shares of its secrets and mask with it.
         threshold: how many shares of a circle open a secret.
         quorum: how many must sign a list of survivors; 2 quorum > sites + colluders.
         digest: SHA-256 of the context and all signed advertisements; shares are bound
-            to it, so they are of no use to a site that was shown another list.
+            to it, so they are useless to a site that was shown another list.
     """
 
     names: tuple[str, ...]
@@ -55,9 +54,9 @@ class KeyList:
     def most_shown(self) -> int:
         """Most parts of one dealer that may be shown: t - 1 - c, at least one.
 
-        With the shares of all colluders these open nothing. Else a server could open
-        the mask keys of sites that it silenced by inquiries, list them among survivors
-        all the same, and so open sums of fewer sites than were agreed on.
+        With the shares of all colluders these open nothing. With more, a server could
+        open the mask keys of sites that it silenced by inquiries, list them among
+        survivors all the same, and so open sums of fewer sites than were agreed on.
         """
         return self.threshold.honest - 1
 
@@ -89,13 +88,13 @@ class KeyList:
         sites = len(names)
         quorum = Threshold.malicious(sites, terms.colluders).shares
         missing = sites - max(terms.least_sites, quorum)
-        found = _density(sites, terms.colluders, missing)
+        chosen = _density(sites, terms.colluders, missing)
         bound = b"lexfed secagg key list\x00" + setting.context().digest
         digest = sha256(bound + sha256(payload).digest()).digest()
         # The list is signed by its sites: nobody chooses who is whose neighbour.
-        near = neighbours(sites, digest, found.degree)
+        near = neighbours(sites, digest, chosen.degree)
         circles = tuple(tuple(sorted((*each, at))) for at, each in enumerate(near))
-        threshold = found.threshold
+        threshold = chosen.threshold
         return cls(tuple(names), tuple(keys), circles, threshold, quorum, digest)
 
     @staticmethod
@@ -126,10 +125,9 @@ class MaskCohort:
     ) -> "MaskCohort":
         """Return the cohort of the sites that dealt shares.
 
-        Raises:
-            SecAggError: if they are too few for a sum, or for opening one. On a sparse
-                graph that is if anybody is missing: what a server may leave out of a
-                circle is then counted in rounds only.
+        Too few for a sum, or for opening one, are refused. On a sparse graph nobody may
+        be missing: the sites that a server may leave out of a circle are counted in
+        rounds only.
         """
         least = max(setting.terms.least_sites, listed.quorum)
         sites = len(listed.names)
@@ -144,12 +142,12 @@ class MaskCohort:
         return frozenset(self.listed.names[seat] for seat in self.seats)
 
     def circle(self, seat: int) -> tuple[int, ...]:
-        """Return a site's circle, as far as it is in the cohort."""
+        """Return the seats of a site's circle that are in the cohort."""
         inside = set(self.seats)
-        return tuple(one for one in self.listed.circles[seat] if one in inside)
+        return tuple(other for other in self.listed.circles[seat] if other in inside)
 
     def mask_keys(self, seat: int, round_number: int) -> dict[int, tuple[str, bytes]]:
-        """Return names and mask keys of those with whom a site masks, by seat."""
+        """Return names and mask keys of the sites with which a site masks, by seat."""
         names, keys = self.listed.names, self.listed.keys
         return {
             other: (names[other], keys[other].masks[round_number - 1])
@@ -159,30 +157,27 @@ class MaskCohort:
 
     def survivors_lengths(self) -> range:
         """Return the possible lengths of a list of survivors."""
-        most = len(self.agreed) + SEAT * len(self.seats)
-        return range(len(self.agreed), most + 1)
+        longest = len(self.agreed) + SEAT * len(self.seats)
+        return range(len(self.agreed), longest + 1)
 
     def pack_survivors(self, seats: tuple[int, ...]) -> bytes:
-        """Return the payload that says who answered."""
+        """Return the payload that lists the sites that answered."""
         return self.agreed + pack_seats(seats)
 
     def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
-        """Check a list of sites that answered.
+        """Check a list of the sites that answered: this set-up's, and enough.
 
-        Who is in the cohort and not in this list has dropped out. There is no second
-        list, so no site can be said to have done both.
-
-        Raises:
-            SecAggError: if it is of another set-up, names others, or has too few.
+        A site in the cohort that is not in this list has dropped out. There is no
+        second list, so no site can be said to have done both.
         """
         size = len(self.agreed)
         if payload[:size] != self.agreed:
             raise SecAggError("a list of survivors belongs to another set-up")
-        found = read_seats(payload[size:], len(self.listed.names))
-        if not set(found) <= set(self.seats):
+        survivors = read_seats(payload[size:], len(self.listed.names))
+        if not set(survivors) <= set(self.seats):
             raise SecAggError("a list of survivors names a site outside of the cohort")
-        check_size(len(found), self.least, "a list of survivors")
-        return found
+        check_size(len(survivors), self.least, "a list of survivors")
+        return survivors
 
 
 def agreed_digest(
@@ -190,8 +185,8 @@ def agreed_digest(
 ) -> bytes:
     """Return the digest of a set-up, which all sites of a round must share.
 
-    The key list says the names already; they are repeated so that a record of a round
-    can be checked without all keys.
+    The key list implies the names; they are repeated so that a record of a round can be
+    checked without all keys.
     """
     listed = sha256("\n".join(names).encode()).digest()
     bound = b"lexfed secagg set-up\x00" + key_list + listed
@@ -199,10 +194,10 @@ def agreed_digest(
 
 
 def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
-    """Return the digest under a site's word on its shares: of set-up and delivery.
+    """Return the digest that a site signs when it has checked its shares.
 
-    So a complaint is of the very parts that were delivered, and a server that changed
-    them on the way cannot hold it against the site.
+    It covers set-up and delivery. So a complaint concerns the very parts that were
+    delivered, and a server that changed them on the way cannot blame the site.
     """
     bound = b"lexfed secagg delivery\x00" + agreed
     return sha256(bound + sha256(delivery).digest()).digest()
@@ -213,8 +208,7 @@ def check_change(
 ) -> None:
     """Refuse a cohort so close to an earlier one that sums could be subtracted.
 
-    Raises:
-        SecAggError: if it differs from an earlier one by 1 to `least_change` - 1 sites.
+    It may differ from each earlier one by nobody, or by `least_change` sites or more.
     """
     for other in earlier:
         if 0 < len(cohort ^ other) < least_change:

@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secrets of a site for an epoch, and how others hold shares of them.
+"""The secrets of a site for an epoch, the shares that others hold, and the masks.
 
 A site draws two independent secrets for every round of an epoch: the seed of its own
 mask, and the seed of the X25519 key from which its masks with other sites come. Each
-has its own polynomial. What others hold of one round says nothing about another.
+has its own polynomial. The shares of one round say nothing about another.
 
-A dealer is held to what it dealt. It publishes a mark of each own seed and the public
-key of each key seed, so a secret that was opened can be checked. It signs commitments
-to all shares, also to the one that it keeps, so a share that was given out can be
-checked. If all shares are the committed ones and the secret still is not, the dealer
-dealt badly; if a share is not, its holder lied. Commitments are hashes of at least 255
-uniform bits and hide them as long as SHA-256 is one-way.
+A dealer is bound to its deal. It publishes a mark of each own seed and the public key
+of each key seed, so an opened secret can be checked. It signs commitments to all
+shares, also to the one that it keeps, so a share that was given out can be checked. If
+all shares are the committed ones and the secret is still wrong, the dealer dealt badly;
+if a share is not the committed one, its holder lied. Commitments are hashes of at least
+255 uniform bits and hide them as long as SHA-256 is one-way.
 
-Every part is encrypted under a key pair of its own. A dealer that is said to have
-dealt badly gives out the private key of that one part, and anybody can see who lies:
+Every part is encrypted under a key pair of its own. A dealer accused of dealing badly
+gives out the private key of that one part, and anybody can see who lies:
 
     part is what was committed to    the holder, which signed that it is not
     anything else                    the dealer, which signed the part
+
+A round's masks are added by sites, and the server takes off those that remain:
+
+    y_i = x_i + PRG(own_i) + sum_{j > i} PRG(pair_ij) - sum_{j < i} PRG(pair_ij)
+
+modulo 2^bits [BIK+17]. In the sum over the sites that answered, masks of pairs cancel
+if both answered. Every key is bound to the round, the model and the set-up as the site
+saw them. Where two sites saw different ones, nothing cancels.
 """
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 import numpy as np
@@ -29,11 +38,24 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource
 from lexfed.secagg.envelopes.identities import Identity, Roster
-from lexfed.secagg.envelopes.key_agreement import pairwise_key, private_key
+from lexfed.secagg.envelopes.key_agreement import (
+    Context,
+    derived_key,
+    pairwise_key,
+    private_key,
+)
 from lexfed.secagg.envelopes.payloads import AdvertisedKeys, SealedPart, root_of
 from lexfed.secagg.masks.thresholds import Threshold
-from lexfed.secagg.primitives.shamir import LIMBS, random_secret, secret_bytes, share
-from lexfed.secagg.primitives.small_field import PRIME, Elements
+from lexfed.secagg.primitives.keystreams import KEY_BYTES, add_mask
+from lexfed.secagg.primitives.ring import RingWords
+from lexfed.secagg.primitives.shamir import (
+    LIMBS,
+    PRIME,
+    Elements,
+    random_secret,
+    secret_bytes,
+    share,
+)
 
 OWN = 0
 """Shares of the seed of a site's own mask, which opens a site that answered."""
@@ -55,7 +77,7 @@ def seed_mark(setup: bytes, name: str, round_number: int, seed: bytes) -> bytes:
 def mask_key(
     setup: bytes, name: str, round_number: int, seed: bytes
 ) -> X25519PrivateKey:
-    """Return the key from which a site's masks with others in a round come."""
+    """Return the key from which a site's masks with others in a round are derived."""
     return private_key(seed, setup, f"mask key of {name} in round {round_number}")
 
 
@@ -108,7 +130,7 @@ class EpochSecrets:
 
     def erase(self, round_number: int) -> None:
         """Overwrite the secrets of a round, of all before it, and of the dealing."""
-        self._parts = bytes(len(self._parts))  # what was dealt is not shown any more
+        self._parts = bytes(len(self._parts))  # no part is shown after a round began
         self._drawn[: row(round_number, PAIR) + 1] = 0
 
 
@@ -161,8 +183,7 @@ def open_part(
 ) -> Elements:
     """Check and decrypt the shares from a dealer; `names` are dealer and holder.
 
-    Raises:
-        SecAggError: if it is not what the dealer signed, or not what it committed to.
+    Shares that the dealer did not sign, or did not commit to, are refused.
     """
     dealer, holder = names
     roster.verify(dealer, part_bytes(listed, dealer, holder, part), part.signature)
@@ -172,10 +193,10 @@ def open_part(
 def is_good(
     listed: bytes, names: tuple[str, str], key: bytes, peer: bytes, part: SealedPart
 ) -> bool:
-    """Return True if a part's content is one that its holder could use.
+    """Return True if a part holds shares that its holder could use.
 
-    `names` are dealer and holder, `key` the part's private key as its dealer says, and
-    `peer` the holder's public channel key.
+    `names` are dealer and holder, `key` the part's private key as its dealer gives it,
+    and `peer` the holder's public channel key.
 
     Guarantees:
         Of a part that an honest dealer made: yes. Of a part that an honest holder
@@ -211,3 +232,29 @@ def _part_key(
 ) -> bytes:
     purpose = f"shares from {dealer} to {holder}"
     return pairwise_key(private, peer, listed, purpose, (dealer, holder), 32)
+
+
+def binding(context: Context, agreed: bytes) -> bytes:
+    """Return the digest of context and set-up that masks of a round are bound to."""
+    return sha256(b"lexfed secagg masks\x00" + context.digest + agreed).digest()
+
+
+def add_own(total: RingWords, bound: bytes, seed: bytes, sign: int) -> None:
+    """Add a site's own mask to a vector, or take it off."""
+    add_mask(total, derived_key(seed, bound, "own mask", KEY_BYTES), sign)
+
+
+def add_pairs(
+    total: RingWords,
+    bound: bytes,
+    name: str,
+    key: X25519PrivateKey,
+    peers: Iterable[tuple[str, bytes]],
+    sign: int,
+) -> None:
+    """Add one site's masks with others to a vector, or take them off (sign -1)."""
+    for other, public in peers:
+        mask = pairwise_key(
+            key, public, bound, "mask of a pair", (name, other), KEY_BYTES
+        )
+        add_mask(total, mask, sign if name < other else -sign)

@@ -13,8 +13,7 @@ from hashlib import sha256
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Roster
-from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.sealed_messages import NO_MODEL
+from lexfed.secagg.envelopes.key_agreement import EpochSetting
 from lexfed.secagg.primitives.ring import Ring
 
 _MOST_ROUNDS = 4096
@@ -72,34 +71,19 @@ class MaskTerms:
 
 
 @dataclass(frozen=True)
-class MaskSetting:
-    """An epoch: who takes part, under which policy and terms.
+class MaskSetting(EpochSetting):
+    """An epoch of masked sums; the server has a roster of its own."""
 
-    Attributes:
-        session: 32 bytes that name the session; every epoch of it has its own number.
-        epoch: number of the set-up; never used twice in a session.
-        policy: SHA-256 of the policy that the sites agreed to.
-        sites: names and identity keys of the sites that are enrolled.
-        server: name and identity key of the server, in a roster of its own.
-        terms: what the sums are bound to.
-    """
-
-    session: bytes
-    epoch: int
-    policy: bytes
-    sites: Roster
     server: Roster
     terms: MaskTerms
 
     def __post_init__(self) -> None:
         in_range(0, _MOST_EPOCHS, epoch=self.epoch)
 
-    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return the context of a round; of the set-up by default."""
-        agreed = terms_digest(self.policy, self.server.digest, self.terms)
-        return Context(
-            self.session, self.epoch, round_number, model, agreed, self.sites.digest
-        )
+    @property
+    def agreed(self) -> bytes:
+        """SHA-256 of policy, server and terms."""
+        return terms_digest(self.policy, self.server.digest, self.terms)
 
 
 def terms_digest(policy: bytes, server: bytes, terms: MaskTerms) -> bytes:

@@ -1,19 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds for opening a secret when the server itself may lie.
+"""Thresholds against a server that may lie, and the graph of who masks with whom.
 
-A malicious server may tell some sites that a victim is present and others that it is
-gone, to collect shares of both of its secrets. Of n sites c collude and give both
-kinds; the n - c honest ones give one kind each. To have t of both kinds it needs
-2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. The smallest
-such t leaves most room for sites that drop out. There is no weaker variant here for
-servers that only listen: nobody can check that one only listens.
+**Threshold.** A malicious server may tell some sites that a victim is present and
+others that it is gone, to collect shares of both of its secrets. Of n sites c collude
+and give both kinds; the n - c honest ones give one kind each. To have t of both kinds
+it needs 2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. The
+smallest such t leaves most room for sites that drop out. There is no weaker variant for
+servers that only listen: nobody can check that a server only listens.
+
+**Graph.** Up to 60 sites all mask with all; above, a random regular graph has fewer
+pairs. Sites are put on a circle in a random order, and each is joined to the k/2
+nearest on both sides [BBG+20]. So every site's neighbours are a uniform choice of k
+others, and what can go wrong has hypergeometric bounds. With n sites, c of them
+colluding with a malicious server, and up to d missing ones that this server chooses:
+
+    outvoted  a site has more than c' colluders among its neighbours
+              n P[Hyp(n - 1, c, k) > c']
+    split     honest sites fall apart into two groups, and each group's sum can be
+              seen. Two runs of k/2 neighbours on the circle must be gone for that, and
+              the server pays for at most d: fewer than n^2 / 2 pairs of runs, so
+              (n^2 / 2) P[Hyp(n, c, k) >= k - d]
+    lost      a round cannot be opened although only d sites, chosen by chance, are
+              missing: n P[Hyp(n - 1, d, k) > k - t]
+
+The first two may together happen with probability 2^-128, the last with 10^-6. A
+neighbourhood has k + 1 members, and its threshold is 2t > k + 1 + c'.
+
+The order comes from a hash of the signed list of keys: nobody chooses it. But a server
+with one colluder, or that may leave sites out, can try lists on its own machines before
+it sends one; every try is one more draw, and 2^-128 leaves no hope in any number.
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
+from math import exp, lgamma
 from typing import Self
 
 from lexfed.checks import in_range
 from lexfed.errors import ConfigError, Problem
+
+COMPLETE_UP_TO = 60
+BREACH = 2.0**-128
+LOSS = 1e-6
+SEED_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -21,7 +50,7 @@ class Threshold:
     """The number of n shares that open a secret, and the collusion it withstands.
 
     Attributes:
-        sites: how many sites hold shares of one secret, itself included.
+        sites: how many sites hold shares of one secret, its owner included.
         colluders: how many of them may work with the server.
         shares: how many shares open a secret; t.
     """
@@ -32,19 +61,14 @@ class Threshold:
 
     @classmethod
     def malicious(cls, sites: int, colluders: int, dropouts: int = 0) -> Self:
-        """Return the smallest threshold that a malicious server cannot get round.
+        """Return the smallest threshold that a malicious server cannot circumvent.
 
-        Args:
-            sites: how many sites hold shares of one secret, itself included.
-            colluders: how many of them may work with the server.
-            dropouts: how many of them may be lost without losing the round.
+        `dropouts` sites may be lost without losing the round; a cohort too small to
+        withstand that much is refused.
 
         Guarantees:
             2t > sites + colluders, and no smaller t has it.
             At least two honest sites are in every sum that can be opened.
-
-        Raises:
-            ConfigError: if so few sites cannot withstand that much.
         """
         in_range(0, sites, colluders=colluders, dropouts=dropouts)
         if sites - colluders < 2:
@@ -73,12 +97,12 @@ def _survives(sites: int, dropouts: int) -> str:
     # n - t >= d with t = floor((n + c) / 2) + 1 says c <= n - 2d - 1.
     colluders = sites - 2 * dropouts - 1
     if colluders < 0:
-        most = _count((sites - 1) // 2, "dropout")
-        return f"{_count(sites, 'site')} survive at most {most}, without a colluder"
+        limit = _count((sites - 1) // 2, "dropout")
+        return f"{_count(sites, 'site')} survive at most {limit}, without a colluder"
     among = _count(colluders, "colluder")
-    only = f"at most {among}" if colluders else "no colluder"
+    bound = f"at most {among}" if colluders else "no colluder"
     lost = _count(dropouts, "dropout")
-    return f"{_count(sites, 'site')} survive {lost} only with {only}"
+    return f"{_count(sites, 'site')} survive {lost} only with {bound}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -87,5 +111,123 @@ def _count(number: int, noun: str) -> str:
     return f"{name} {noun}" if number == 1 else f"{name} {noun}s"
 
 
-def _refused(what: str, hint: str) -> ConfigError:
-    return ConfigError([Problem("secure aggregation", what, hint)])
+def _refused(problem: str, hint: str) -> ConfigError:
+    return ConfigError([Problem("secure aggregation", problem, hint)])
+
+
+@dataclass(frozen=True)
+class Density:
+    """Number of neighbours of each site, and of the shares that open a secret of one.
+
+    Attributes:
+        sites: how many sites there are.
+        degree: how many neighbours each has.
+        threshold: for a neighbourhood, the site itself included.
+        dropouts: how many sites may be missing; a site refuses to open more.
+    """
+
+    sites: int
+    degree: int
+    threshold: Threshold
+    dropouts: int
+
+    @property
+    def complete(self) -> bool:
+        """True if all are joined to all."""
+        return self.degree == self.sites - 1
+
+
+def density(sites: int, colluders: int, dropouts: int) -> Density:
+    """Return the smallest degree that withstands a malicious server.
+
+    Guarantees:
+        Outvoted or split with probability at most 2^-128, lost with at most 10^-6.
+        Up to 60 sites, or where no sparser graph is enough: complete, and certain.
+    """
+    certain = Threshold.malicious(sites, colluders, dropouts)
+    if sites > COMPLETE_UP_TO:
+        # With k <= d the server could cut a site off by what it may declare missing.
+        for degree in range(dropouts // 2 * 2 + 2, sites - 1, 2):
+            among = most_colluders(sites, colluders, degree)
+            if (
+                among >= degree
+                or split_bound(sites, colluders, dropouts, degree) > BREACH / 2
+            ):
+                continue
+            threshold = Threshold.malicious(degree + 1, among)
+            if loss_bound(sites, dropouts, degree, threshold.shares) <= LOSS:
+                return Density(sites, degree, threshold, dropouts)
+    return Density(sites, sites - 1, certain, dropouts)
+
+
+def most_colluders(sites: int, colluders: int, degree: int) -> int:
+    """Return the smallest c' that no site's neighbours exceed, but for half 2^-128."""
+    among = 0
+    while (
+        sites * hypergeometric_tail(sites - 1, colluders, degree, among + 1)
+        > BREACH / 2
+    ):
+        among += 1
+    return among
+
+
+def split_bound(sites: int, colluders: int, dropouts: int, degree: int) -> float:
+    """Return the bound on honest sites falling apart."""
+    return (
+        sites**2 / 2 * hypergeometric_tail(sites, colluders, degree, degree - dropouts)
+    )
+
+
+def loss_bound(sites: int, dropouts: int, degree: int, shares: int) -> float:
+    """Return the bound on a round that cannot be opened."""
+    return sites * hypergeometric_tail(sites - 1, dropouts, degree, degree - shares + 1)
+
+
+def hypergeometric_tail(population: int, marked: int, drawn: int, least: int) -> float:
+    """Return P[Hyp >= least], that many marked ones among those drawn."""
+    lowest = max(least, 0, drawn - (population - marked))
+    total = _log_choose(population, drawn)
+    return sum(
+        exp(
+            _log_choose(marked, hits)
+            + _log_choose(population - marked, drawn - hits)
+            - total
+        )
+        for hits in range(lowest, min(marked, drawn) + 1)
+    )
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def neighbours(sites: int, seed: bytes, degree: int) -> tuple[tuple[int, ...], ...]:
+    """Return each site's neighbours, by places from 0, sorted.
+
+    The seed is public and chosen by nobody: the hash of the signed list of keys. The
+    degree is `sites - 1`, or an even number below it.
+
+    Guarantees:
+        Each has `degree` neighbours and is its neighbours' neighbour.
+        The graph is connected.
+        The same for everybody who has the same seed.
+    """
+    in_range(1, sites - 1, degree=degree)
+    if len(seed) != SEED_BYTES:
+        raise ValueError(f"expected a seed of {SEED_BYTES} bytes")
+    if degree == sites - 1:
+        places = range(sites)
+        return tuple(tuple(x for x in places if x != site) for site in places)
+    if degree % 2:
+        raise ValueError(f"expected an even `degree` below {sites - 1}, got: {degree}")
+    circle = sorted(range(sites), key=lambda place: _draw(seed, place))
+    steps = [step for step in range(-degree // 2, degree // 2 + 1) if step]
+    joined: dict[int, tuple[int, ...]] = {}
+    for place, site in enumerate(circle):
+        near = (circle[(place + step) % sites] for step in steps)
+        joined[site] = tuple(sorted(near))
+    return tuple(joined[site] for site in range(sites))
+
+
+def _draw(seed: bytes, place: int) -> bytes:
+    return sha256(b"lexfed secagg graph" + seed + place.to_bytes(8, "big")).digest()

@@ -7,16 +7,16 @@ each piece, and then the pieces, in any order:
     server.begin(r, model, length)         server.pieces: how many; 0 if it fits one
     site.mask(r, model, x) -> HEADER       server.masked(HEADER)
     site.piece(k) -> PIECE                 server.piece(PIECE), for each k
-    server.missing(name)                   which k have not come yet
-    server.close_masked()                  leaves out sites of which one is missing
+    server.missing(name)                   the k that have not arrived yet
+    server.close_masked()                  leaves out sites with a missing piece
 
     HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32
     PIECE       seat 2 | number 4 | up to 2^20 values
 
-A piece is not signed: its hash is. It is refused or in its place at once. What has come
-of a vector lies in a file without a name until the vector is complete, and only then is
-it added to the sum, so a site that is lost in between is not in the sum. The server
-holds one sum and one piece in memory, however many sites there are. Whoever asks all
+A piece is not signed: its hash is. It is refused or in its place at once. The pieces of
+a vector lie in a file without a name until the vector is complete, and only then is it
+added to the sum, so a site that is lost in between is not in the sum. The server holds
+one sum and one piece in memory, however many sites there are. A caller that asks all
 sites at a time holds as many pieces as sites; ask a few.
 """
 
@@ -73,11 +73,7 @@ class OutgoingVector:
         return b"".join((agreed, length.to_bytes(_NUMBER, "big"), *hashes))
 
     def piece(self, number: int) -> bytes:
-        """Return a piece as it travels.
-
-        Raises:
-            SecAggError: if there is none of that number.
-        """
+        """Return a piece as it travels."""
         if number not in range(count_of(len(self._words))):
             raise SecAggError(f"the vector of this round has no piece {number}")
         place = self._seat.to_bytes(SEAT, "big") + number.to_bytes(_NUMBER, "big")
@@ -120,17 +116,9 @@ class IncomingVector:
     def read(
         cls, payload: memoryview, ring: Ring, length: int, folder: Path | None
     ) -> Self:
-        """Read a header, after the digest of the set-up.
+        """Read a header, after the digest of the set-up, for a vector of `length`.
 
-        Args:
-            payload: of that many bytes that are due.
-            ring: of the sum.
-            length: how many values vectors of the round have.
-            folder: where to keep what comes; the system's for files that do not last
-                unless it is given.
-
-        Raises:
-            SecAggError: if it announces another length, or there is no place for it.
+        Pieces are kept in `folder`, the system's temporary one unless it is given.
         """
         reader = Reader(payload, "header of a vector")
         values = reader.number(_NUMBER)
@@ -146,15 +134,11 @@ class IncomingVector:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """The numbers of the pieces that have not come."""
+        """The numbers of the pieces that have not arrived."""
         return tuple(sorted(self._missing))
 
     def take(self, number: int, data: memoryview) -> None:
-        """Take a piece.
-
-        Raises:
-            SecAggError: if it is none, is there already, or is not the announced one.
-        """
+        """Take a piece that is missing and has the announced hash."""
         if number not in self._missing:
             raise SecAggError(f"piece {number} is there already, or there is none")
         if not self._is_announced(number, data):
@@ -168,11 +152,7 @@ class IncomingVector:
         self._missing.remove(number)
 
     def add_to(self, total: RingWords) -> None:
-        """Add the vector, which is complete, to a sum.
-
-        Raises:
-            SecAggError: if the file was changed meanwhile; then the sum is of no use.
-        """
+        """Add the complete vector to a sum; if the file was changed, refuse."""
         for number in range(len(self._hashes)):
             part = total[_part(self._length, number)]
             data = os.pread(self._file, self._bytes(len(part)), self._place(number))
@@ -182,8 +162,8 @@ class IncomingVector:
 
     def _is_announced(self, number: int, data: bytes | memoryview) -> bool:
         part = _part(self._length, number)
-        right = len(data) == self._bytes(part.stop - part.start)
-        return right and sha256(data).digest() == self._hashes[number]
+        fits = len(data) == self._bytes(part.stop - part.start)
+        return fits and sha256(data).digest() == self._hashes[number]
 
     def _place(self, number: int) -> int:
         return self._bytes(number * PIECE_VALUES)

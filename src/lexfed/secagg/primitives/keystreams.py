@@ -3,10 +3,9 @@
 
 The stream is fixed, so that sites on different machines make the same mask. AES-GCM
 with 96 zero bits as its nonce encrypts its text with these same bytes (counter 1 is
-for its tag, [SP 800-38D] 7.1), and OpenSSL computes it faster on some machines. Which
-way is faster is measured once per process; the bytes do not depend on it.
+for its tag, [SP 800-38D] 7.1), and OpenSSL computes it faster on some machines.
 
-A key makes one mask. Whoever used it for two would show their difference.
+A key makes one mask. The difference of two vectors under one mask would be visible.
 """
 
 import time
@@ -52,15 +51,15 @@ def by_ctr(key: bytes) -> Stream:
 
 @cache
 def fastest() -> Callable[[bytes], Stream]:
-    """Return the faster of the two ways here, after trying both; takes about 1 ms."""
+    """Return the faster of the two implementations, measured once a process in 1 ms."""
     times: dict[Callable[[bytes], Stream], list[int]] = {by_gcm: [], by_ctr: []}
-    room = memoryview(bytearray(_TRIAL))
-    for _ in range(5):  # the minimum of five: what else runs only ever adds time
-        for way, taken in times.items():
+    buffer = memoryview(bytearray(_TRIAL))
+    for _ in range(5):  # the minimum of five: other load only ever adds time
+        for implementation, durations in times.items():
             start = time.perf_counter_ns()
-            way(bytes(KEY_BYTES)).update_into(_ZEROS[:_TRIAL], room)
-            taken.append(time.perf_counter_ns() - start)
-    return min(times, key=lambda way: min(times[way]))
+            implementation(bytes(KEY_BYTES)).update_into(_ZEROS[:_TRIAL], buffer)
+            durations.append(time.perf_counter_ns() - start)
+    return min(times, key=lambda implementation: min(times[implementation]))
 
 
 def _chunks(key: bytes, size: int) -> Iterator[memoryview]:
@@ -69,11 +68,11 @@ def _chunks(key: bytes, size: int) -> Iterator[memoryview]:
         raise ValueError(f"expected a key of {KEY_BYTES} bytes, got: {len(key)} bytes")
     in_range(0, MAX_STREAM, size=size)
     stream = fastest()(key)
-    room = memoryview(bytearray(min(size, _CHUNK)))
+    buffer = memoryview(bytearray(min(size, _CHUNK)))
     for start in range(0, size, _CHUNK):
         piece = min(_CHUNK, size - start)
-        stream.update_into(_ZEROS[:piece], room)
-        yield room[:piece]
+        stream.update_into(_ZEROS[:piece], buffer)
+        yield buffer[:piece]
 
 
 def keystream(key: bytes, size: int) -> bytes:
@@ -81,7 +80,7 @@ def keystream(key: bytes, size: int) -> bytes:
 
     Guarantees:
         The bytes are AES-128(key, i) for i = 2, 3, ... as 128-bit big-endian counters.
-        They do not depend on which way is the faster one here.
+        They do not depend on which implementation is the faster one here.
     """
     return b"".join(bytes(piece) for piece in _chunks(key, size))
 
@@ -89,10 +88,7 @@ def keystream(key: bytes, size: int) -> bytes:
 def mask(key: bytes, length: int, bits: int) -> NDArray[np.unsignedinteger]:
     """Return a key's mask: uniform ring elements, little-endian words of the stream.
 
-    Args:
-        key: 16 secret bytes that make no other mask.
-        length: how many elements.
-        bits: 16, 24 or 32; 24 takes the low bits of words of 32.
+    The ring of 24 `bits` takes the low bits of words of 32.
     """
     ring = Ring(bits)
     total = ring.zeros(length)

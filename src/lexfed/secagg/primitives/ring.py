@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed integers in Z/2^b: encoded, added and decoded, with wraps that fail.
+"""Signed integers in Z/2^b: encoded, added and decoded; a wrapped sum is refused.
 
-Sums are taken modulo 2^b, b = 16, 24 or 32. A sum S whose size is at most 2^(b-1) - 1
-is decoded exactly. The caller states a bound that every honest sum keeps; a decoded
-value beyond it fails the round. So a sum that left the bound is noticed as long as
+Sums are taken modulo 2^b, b = 16, 24 or 32. A sum S of size at most 2^(b-1) - 1 is
+decoded exactly. The caller states a bound that every honest sum keeps; a decoded value
+beyond it fails the round. So a sum that left the bound is noticed as long as
 |S| < 2^b - bound; one that went round further could come back inside.
 """
 
@@ -56,11 +56,7 @@ class Ring:
         return np.zeros(length, dtype=self.dtype)
 
     def encode(self, values: Integers) -> RingWords:
-        """Return signed integers as ring elements.
-
-        Raises:
-            SecAggError: if one does not fit; nothing is cut off.
-        """
+        """Return signed integers as ring elements; one that does not fit is refused."""
         if values.size and not (
             -self.largest <= int(values.min()) and int(values.max()) <= self.largest
         ):
@@ -87,9 +83,6 @@ class Ring:
         Guarantees:
             Exact if the true sizes are at most `bound`.
             A true size S with bound < S < 2^bits - bound is refused, never clipped.
-
-        Raises:
-            SecAggError: if a decoded size is above `bound`.
         """
         in_range(0, self.largest, bound=bound)
         # Shift the sign bit to the top, read it as signed, shift it back.
@@ -112,11 +105,7 @@ class Ring:
         return reduced.view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
 
     def unpack(self, data: bytes | memoryview, length: int) -> RingWords:
-        """Read `length` elements.
-
-        Raises:
-            SecAggError: if there are more or fewer bytes than that.
-        """
+        """Read elements; data of another length is refused."""
         if len(data) != length * self.bits // 8:
             raise SecAggError(
                 f"expected {length} elements of {self.bits} bits, got {len(data)} bytes"
@@ -130,11 +119,7 @@ class Ring:
 
 
 def bits_for(bound: int) -> int:
-    """Return the smallest width in which sums up to `bound` in size do not wrap.
-
-    Raises:
-        SecAggError: if even 32 bits are too few.
-    """
+    """Return the smallest width in which sums up to `bound` in size do not wrap."""
     for bits in WIDTHS:
         if Ring(bits).fits(bound):
             return bits

@@ -4,29 +4,31 @@
 A secret is 16 uniform elements of GF(65521), 255.99 bits. Each is the constant term
 of its own random polynomial of degree t - 1; the share of point x is the value there.
 Points are 1 to n. The value at 0 is the secret, so nobody may hold point 0.
+
+65521 is the largest prime below 2^16. Matrix products run in float64, where BLAS is
+fast, and are exact: every sum stays below 2^53 (see `matmul`).
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lexfed.arrays import Floats, Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource
-from lexfed.secagg.primitives.small_field import (
-    PRIME,
-    Elements,
-    inverse,
-    matmul,
-    product,
-    uniform,
-)
 
+PRIME = 65521
+# 2^20 products of two elements below 2^16 sum to less than 2^52, and float64 holds
+# every integer up to 2^53.
+MAX_TERMS = 2**20
+MAX_POINT = PRIME - 1
 LIMBS = 16
 SECRET_BYTES = 2 * LIMBS
-MAX_POINT = PRIME - 1
+
+Elements = NDArray[np.uint16]
 
 
 def random_secret(source: RandomSource, count: int = 1) -> Elements:
@@ -40,16 +42,9 @@ def secret_bytes(secret: Elements) -> bytes:
 
 
 def share(secrets: Elements, t: int, n: int, source: RandomSource) -> Elements:
-    """Share every secret among n points so that t of them open it.
+    """Share every secret, a row of 16 elements, among n points; t of them open it.
 
-    Args:
-        secrets: one row of 16 elements per secret.
-        t: how many shares open a secret.
-        n: how many shares there are.
-        source: where the coefficients come from.
-
-    Returns:
-        `[n, k, 16]`; row i belongs to point i + 1.
+    Returns `[n, k, 16]`; row i belongs to point i + 1.
 
     Guarantees:
         Any t - 1 rows are uniform, whatever the secrets are.
@@ -80,37 +75,32 @@ def _powers(n: int, t: int) -> Floats:
 
 
 def reconstruct(indices: Sequence[int], shares: Elements) -> Elements:
-    """Open secrets from shares by interpolation at 0.
+    """Open secrets by interpolation at 0, from shares `[m, k, 16]`, one row per point.
 
-    Too few shares, or a wrong one, give another secret and no error: whoever calls
-    counts them first and checks the result against what was committed to.
-
-    Args:
-        indices: the point of each share, t or more of them.
-        shares: `[m, k, 16]`, one row per point.
-
-    Raises:
-        SecAggError: if a point is 0, is there twice or does not exist, or a number is
-            not in the field. The message tells no share.
+    Too few shares, or a wrong one, give another secret and no error: the caller counts
+    them first and checks the result against what was committed to. Points and numbers
+    that do not exist are refused, in words that reveal no share.
     """
-    held = tuple(indices)
-    if not held or len(set(held)) != len(held):
+    points_held = tuple(indices)
+    if not points_held or len(set(points_held)) != len(points_held):
         raise SecAggError("shares of one secret need points, each only once")
-    if not all(1 <= index <= MAX_POINT for index in held):
+    if not all(1 <= index <= MAX_POINT for index in points_held):
         raise SecAggError(f"a share's point is not between 1 and {MAX_POINT}")
-    if shares.ndim != 3 or shares.shape[::2] != (len(held), LIMBS):
-        raise SecAggError(f"expected {len(held)} shares of {LIMBS} numbers per secret")
+    if shares.ndim != 3 or shares.shape[::2] != (len(points_held), LIMBS):
+        raise SecAggError(
+            f"expected {len(points_held)} shares of {LIMBS} numbers per secret"
+        )
     if np.any(shares >= PRIME):
         raise SecAggError(f"a share holds a number that is not below {PRIME}")
-    flat = shares.reshape(len(held), -1).astype(np.float64)
-    return matmul(_weights(held)[None, :], flat).reshape(shares.shape[1:])
+    flat = shares.reshape(len(points_held), -1).astype(np.float64)
+    return matmul(_weights(points_held)[None, :], flat).reshape(shares.shape[1:])
 
 
 @lru_cache(maxsize=64)
 def _weights(held: tuple[int, ...]) -> Floats:
     """Return the Lagrange weights at 0: product over j of x_j / (x_j - x_i).
 
-    They depend on who answered only, and one set answers for many secrets.
+    They depend only on who answered, and one set of answers serves many secrets.
     """
     x = np.array(held, dtype=np.int64)
     above = np.broadcast_to(x, (len(x), len(x))).copy()
@@ -124,4 +114,53 @@ def _frozen(table: Integers) -> Floats:
     """Return a table as float64 that nobody can change while it is remembered."""
     result = table.astype(np.float64)
     result.flags.writeable = False
+    return result
+
+
+def uniform(source: RandomSource, count: int) -> Elements:
+    """Draw independent elements, each uniform on 0..65520.
+
+    Words of 16 bits above 65520 are thrown away, 15 in 65,536: to take them modulo
+    the prime would make 0..14 twice as likely as the rest.
+    """
+    elements = np.empty(0, dtype=np.uint16)
+    while len(elements) < count:
+        lacking = count - len(elements)
+        words = source.words(lacking // 4 + 2).view(np.uint16)
+        elements = np.concatenate((elements, words[words < PRIME]))
+    return elements[:count]
+
+
+def matmul(left: Floats, right: Floats) -> Elements:
+    """Multiply matrices of elements, held as float64.
+
+    Guarantees:
+        The result is exact; more than 2^20 terms per sum are refused.
+    """
+    if left.shape[-1] > MAX_TERMS:
+        raise ValueError(f"expected at most {MAX_TERMS} terms, got: {left.shape[-1]}")
+    product = (left @ right).astype(np.int64)
+    return (product % PRIME).astype(np.uint16)
+
+
+def product(factors: Integers) -> Integers:
+    """Multiply along the last axis, in pairs, so that numpy does log2 of the steps."""
+    while factors.shape[-1] > 1:
+        if factors.shape[-1] % 2:
+            ones = np.ones((*factors.shape[:-1], 1), dtype=np.int64)
+            factors = np.concatenate((factors, ones), axis=-1)
+        factors = factors[..., ::2] * factors[..., 1::2] % PRIME
+    return factors[..., 0]
+
+
+def inverse(values: Integers) -> Integers:
+    """Return x^(p-2), the inverse of every x that is not 0 (Fermat)."""
+    result = np.ones_like(values)
+    power = values % PRIME
+    exponent = PRIME - 2
+    while exponent:
+        if exponent & 1:
+            result = result * power % PRIME
+        power = power * power % PRIME
+        exponent >>= 1
     return result

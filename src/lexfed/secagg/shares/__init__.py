@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums over several aggregators: sites share their vectors, and may vanish.
 
-    schemes         additive shares in a ring, and polynomials over GF(2^61 - 1)
-    mersenne_field  arithmetic in that field
-    site            the terms, and a site that deals its vector once a round
-    aggregator      holds shares, signs one list of sites, adds exactly that list
+    schemes     additive shares in a ring, and polynomials over GF(2^61 - 1)
+    site        the terms, and a site that deals its vector once a round
+    aggregator  holds shares, signs one list of sites, adds exactly that list
 
 Start with `site`: its docstring has the messages of a round, and why there is only
 one list. Fewer aggregators than a scheme needs learn nothing; the argument is in

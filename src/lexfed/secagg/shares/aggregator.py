@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An aggregator of several: it holds shares, agrees on a list, and adds it once.
+"""One of several aggregators: it holds shares, agrees on a list, and adds it once.
 
     AggregatorSession.take   a site's share
-                     .held   whose shares it holds; `propose_list` makes a list of such
+                     .held   the sites whose shares it holds, for `propose_list`
                      .sign   a list, once a round; no share is taken after it
                      .add    the shares of a list that enough aggregators signed
-    open_sum                 the sum, for whoever has enough partial sums
+    open_sum                 the sum, from enough partial sums
 
-Who proposes a list need not be trusted: an aggregator signs only what it holds. Shares
-are kept until the list is agreed on, since nobody knows before who is in it. The last
-aggregator of `AdditiveSharing`, and all of `PolynomialSharing`, so hold as many vectors
-as sites.
+Whoever proposes a list need not be trusted: an aggregator signs only a list of deals
+that it holds. Shares are kept until the list is agreed on, since nobody knows before
+who is in it. The last aggregator of `AdditiveSharing`, and all of `PolynomialSharing`,
+so hold as many vectors as sites.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,8 +22,12 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
-from lexfed.secagg.envelopes.admission import check_enrolled, check_later, check_size
-from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.identities import (
+    Identity,
+    check_enrolled,
+    check_later,
+    check_size,
+)
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
@@ -38,7 +42,7 @@ _SEAT = 2
 _ENTRY = _SEAT + DIGEST
 
 Deals = dict[str, bytes]
-"""The public key that names its deal, for every site, in the order of the roster."""
+"""The public key that names the deal of each site, in the order of the roster."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class SignedList:
 
 @dataclass(frozen=True)
 class ListedSum:
-    """A sum and what it is the sum of."""
+    """A sum, with the list of its contributing sites."""
 
     values: Integers
     listed: SignedList
@@ -86,7 +90,7 @@ class AggregatorSession:
         )
 
     def start(self, round_number: int, model: bytes) -> None:
-        """Start a round; what is left of an earlier one is dropped."""
+        """Start a round; the remains of an earlier one are dropped."""
         check_later(round_number, self._context.round)
         self._context = self._setting.context(round_number, model)
         self._shares = {}
@@ -95,9 +99,8 @@ class AggregatorSession:
     def take(self, message: bytes) -> str:
         """Take a site's share and return the site's name.
 
-        Raises:
-            SecAggError: if it is late, of another round, model, policy or session,
-                for another aggregator, there already, or cannot be decrypted.
+        Refused if it is late, of another round, model, policy or session, for another
+        aggregator, there already, or cannot be decrypted.
         """
         self._expect(self._takes, "no share is taken now")
         setting = self._setting
@@ -125,7 +128,7 @@ class AggregatorSession:
         return site
 
     def held(self) -> bytes:
-        """Return a signed list of the deals whose shares are here."""
+        """Return a signed list of the deals whose shares are held here."""
         deals = {site: deal for site, (deal, _) in self._shares.items()}
         listed = _pack_deals(self._setting, deals)
         return seal(EnvelopeKind.HELD, self._context, self._identity, listed)
@@ -133,9 +136,8 @@ class AggregatorSession:
     def sign(self, listed: bytes) -> bytes:
         """Sign a proposed list, after which no share is taken any more.
 
-        Raises:
-            SecAggError: if another was signed in this round, it is too short, or a
-                share in it is not here, or is of another deal.
+        Refused if another was signed in this round, it is too short, or a share in it
+        is not held here, or belongs to another deal.
         """
         self._expect(self._takes, "a list was signed already, or no round is open")
         deals = _read_deals(self._setting, listed)
@@ -147,18 +149,14 @@ class AggregatorSession:
         return seal(EnvelopeKind.LISTED, self._context, self._identity, listed)
 
     def add(self, signed: Sequence[bytes]) -> bytes:
-        """Return the signed sum of the shares of a list.
-
-        Raises:
-            SecAggError: if they are too few, differ, or are not what was signed here.
-        """
+        """Return the signed sum of the shares of the list that was signed here."""
         listed, shares = self._agreed_shares(signed)
         total = self._setting.terms.scheme.add(self._seat, shares, self._context.digest)
         payload = listed.digest + total
         return seal(EnvelopeKind.PARTIAL_SUM, self._context, self._identity, payload)
 
     def _agreed_shares(self, signed: Sequence[bytes]) -> tuple[SignedList, list[bytes]]:
-        """Give out the shares of a list that a quorum signed, and drop all of them."""
+        """Give out the shares of a list that a quorum signed, and drop all shares."""
         self._expect(self._signed is not None, "no signed list waits to be added")
         listed = _agreed(self._setting, self._context, signed)
         if listed.digest != _digest(self._context, self._signed or b""):
@@ -167,8 +165,8 @@ class AggregatorSession:
         self._shares, self._signed = {}, None
         return listed, shares
 
-    def _expect(self, true: bool, otherwise: str) -> None:
-        if not true:
+    def _expect(self, holds: bool, otherwise: str) -> None:
+        if not holds:
             raise SecAggError(f"this comes too late or too early: {otherwise}")
 
 
@@ -200,12 +198,11 @@ def open_sum(
 ) -> ListedSum:
     """Return the sum over a list, from the aggregators' partial sums.
 
+    Refused if aggregators signed or added different lists of sites, one sent two sums,
+    there are too few, or the sum left its bound.
+
     Guarantees:
         Every partial sum is of the list that a quorum signed; the result is exact.
-
-    Raises:
-        SecAggError: if aggregators signed or added different lists of sites, one sent
-            two sums, there are too few, or the sum left its bound.
     """
     context = setting.context(round_number, model)
     listed = _agreed(setting, context, signed)

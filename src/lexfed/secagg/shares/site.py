@@ -7,9 +7,9 @@
                   LISTED        the list that all of them sign, once a round
                   PARTIAL_SUM   of the shares of exactly those sites
 
-A site sends one message to each aggregator and is done: it may vanish. Messages of
-one round carry the same fresh public key. It encrypts them, and it names the deal, so
-that shares of two deals of a restarted site are never added as if they were one.
+A site sends one message to each aggregator and may then vanish. Messages of one round
+carry the same fresh public key. It encrypts them, and it names the deal, so that shares
+of two deals of a restarted site are never added as if they were one.
 
 The list must be one. t - 1 aggregators that pool their shares of 3-of-5 need a single
 honest partial sum to open a list; three honest ones with three lists would open three
@@ -29,12 +29,15 @@ from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
-from lexfed.secagg.envelopes.admission import check_enrolled, check_later
-from lexfed.secagg.envelopes.identities import Identity, Roster
-from lexfed.secagg.envelopes.key_agreement import Context, pairwise_key
+from lexfed.secagg.envelopes.identities import (
+    Identity,
+    Roster,
+    check_enrolled,
+    check_later,
+)
+from lexfed.secagg.envelopes.key_agreement import Context, EpochSetting, pairwise_key
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
-    NO_MODEL,
     EnvelopeKind,
     open_sealed,
     seal,
@@ -54,7 +57,7 @@ class OperatorTerms:
         least_sites: fewest sites whose sum may be opened; two more than may help the
             aggregators.
         bound: the largest size of an honest sum.
-        liars: how many aggregators may lie about lists, not only pool what they see.
+        liars: how many aggregators may lie about lists, not only pool their shares.
     """
 
     scheme: SharingScheme
@@ -84,22 +87,9 @@ class OperatorTerms:
 
 
 @dataclass(frozen=True)
-class OperatorSetting:
-    """An epoch: who takes part, under which policy and terms.
+class OperatorSetting(EpochSetting):
+    """An epoch of shared sums; the order of aggregators is that of their seats."""
 
-    Attributes:
-        session: 32 bytes that name the session.
-        epoch: number of the set-up; never used twice in a session.
-        policy: SHA-256 of the policy that the sites agreed to.
-        sites: names and identity keys of the sites.
-        operators: names and identity keys of the aggregators, in the order of seats.
-        terms: what the sums are bound to.
-    """
-
-    session: bytes
-    epoch: int
-    policy: bytes
-    sites: Roster
     operators: Roster
     terms: OperatorTerms
 
@@ -107,16 +97,14 @@ class OperatorSetting:
         if len(self.operators) != self.terms.scheme.operators:
             raise ValueError("expected as many aggregators as the scheme shares among")
 
-    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return the context of a round; of the set-up by default."""
+    @property
+    def agreed(self) -> bytes:
+        """SHA-256 of policy, aggregators and terms."""
         parts = (self.policy, self.operators.digest, self.terms.packed())
-        agreed = sha256(b"lexfed operators terms\x00" + b"".join(parts)).digest()
-        return Context(
-            self.session, self.epoch, round_number, model, agreed, self.sites.digest
-        )
+        return sha256(b"lexfed operators terms\x00" + b"".join(parts)).digest()
 
     def sealed_bytes(self, seat: int) -> int:
-        """Return the length of what a site sends to an aggregator: key, seat, share."""
+        """Return the length of a site's message to an aggregator: key, seat, share."""
         return DIGEST + 1 + self.terms.scheme.share_bytes(seat) + _TAG
 
 
@@ -149,12 +137,7 @@ class SharingSite:
         announced: Iterable[bytes],
         source: RandomSource | None = None,
     ) -> None:
-        """Start an epoch.
-
-        Raises:
-            SecAggError: if a key is not signed by an enrolled aggregator for this
-                epoch, one announced two, or too few announced any.
-        """
+        """Start an epoch, once enough enrolled aggregators have announced a key."""
         check_enrolled(identity, setting.sites)
         self._identity = identity
         self._setting = setting
@@ -167,8 +150,7 @@ class SharingSite:
     ) -> dict[str, bytes]:
         """Share a vector of integers, noise included, in a round from 1 on.
 
-        Returns:
-            One signed message for every aggregator that announced a key.
+        There is one signed message for every aggregator that announced a key.
         """
         check_later(round_number, self._last)
         context = self._setting.context(round_number, model)
@@ -178,22 +160,18 @@ class SharingSite:
         private = X25519PrivateKey.generate()
         public = private.public_key().public_bytes_raw()
         me = self._identity.name
-        sent: dict[str, bytes] = {}
+        messages: dict[str, bytes] = {}
         for name, peer in self._keys.items():
             seat = self._setting.operators.point(name) - 1
             cipher = channel(private, peer, context, me, name)
             sealed = cipher.encrypt(NONCE, shares[seat], None)
             payload = b"".join((public, bytes((seat,)), sealed))
-            sent[name] = seal(EnvelopeKind.DEALT, context, self._identity, payload)
-        return sent
+            messages[name] = seal(EnvelopeKind.DEALT, context, self._identity, payload)
+        return messages
 
 
 def read_keys(setting: OperatorSetting, announced: Iterable[bytes]) -> dict[str, bytes]:
-    """Return the aggregators' keys of the epoch, by name.
-
-    Raises:
-        SecAggError: as the constructor of `SharingSite`.
-    """
+    """Return the aggregators' keys of the epoch, by name; a quorum is needed."""
     keys: dict[str, bytes] = {}
     for message in announced:
         opened = open_sealed(

@@ -6,12 +6,14 @@ nothing. It carries two errors, which its interval covers together: items that
 share a cell, and the noise. The chance of an interval is over both, the seed of
 the hash and the noise.
 
-Start with `intervals` (`Estimate`) and `noised_cells`, the form in which all
-estimators see a table. `item_counts`, `inner_products` and `similarities` read
-hashed tables; `consistent_trees` and `range_counts` read trees; `flipped_bits`
-reads Bloom filters and `common_mass` histograms. Estimators may be added and
-improved freely; each states its variance.
+    intervals     a value with its variance and interval
+    noised_cells  hashed tables: counts, totals, inner products, moments
+    similarities  union, Jaccard, cosine and distance of two hashed tables
+    range_counts  trees: counts of ranges, and quantiles
+    flipped_bits  Bloom filters: sizes of sets, unions and intersections
+    common_mass   the common mass of two histograms
 
-The smallest cell of an item, the classic answer of a Count-Min sketch, is not
-offered: the smallest of several noised values is biased by an unknown amount.
+Estimators may be added and improved freely; each states its variance. The smallest
+cell of an item, the classic answer of a Count-Min sketch, is not offered: the smallest
+of several noised values is biased by an unknown amount.
 """

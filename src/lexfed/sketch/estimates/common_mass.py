@@ -12,7 +12,7 @@ parametric bootstrap:
 
 The x whose T* have T as their median is the value, and the interval holds all x for
 which T lies between the 2.5 % and the 97.5 % quantiles of T*: the differences that
-explain what was seen. Which bins differ matters, since noise hides a difference that
+explain the observed one. Which bins differ matters, since noise hides a difference that
 is spread over many bins better than the same in few. So x runs along two paths: d with
 all sizes reduced by the same amount, which leaves few bins, and multiples of d with
 sizes drawn towards their mean by as much as noise drives them apart (James and Stein
@@ -48,11 +48,7 @@ class NoisedBins:
 
     @property
     def shares(self) -> Floats:
-        """Counts by their total.
-
-        Raises:
-            DataError: if the total is lost in the noise.
-        """
+        """Counts by their total, unless that is lost in the noise."""
         total = float(self.counts.sum())
         if total <= 4 * (self.variance * len(self.counts)) ** 0.5:
             raise lost_in_noise("a total")
@@ -76,21 +72,17 @@ def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
         The interval covers the truth in 92 % of releases or more, where the noise of a
         bin is up to 2 % of the total and the noise of the total 15 %, for equal,
         near, far and disjoint distributions. Often it is too wide.
-
-    Raises:
-        ValueError: if the histograms have different bins.
-        DataError: if a total is lost in the noise.
     """
     if left.counts.shape != right.counts.shape:
         raise ValueError("expected two histograms of the same bins")
     difference = left.shares - right.shares
     rng = np.random.default_rng(0)
     noise = left.errors(rng, _DRAWS) - right.errors(rng, _DRAWS)
-    seen = _half_sum(difference)
-    found = [_sizes(path, noise, seen) for path in _paths(difference, noise)]
-    least = min(low for low, _, _ in found)
-    most = max(high for _, _, high in found)
-    size = sum(middle for _, middle, _ in found) / len(found)
+    observed = _half_sum(difference)
+    sizes = [_sizes(path, noise, observed) for path in _paths(difference, noise)]
+    least = min(low for low, _, _ in sizes)
+    most = max(high for _, _, high in sizes)
+    size = sum(middle for _, middle, _ in sizes) / len(sizes)
     deviation = (most - least) / 4
     whole = Estimate(1 - size, deviation**2, 1 - most, 1 - least)
     return whole.within(0.0, 1.0)
@@ -102,19 +94,19 @@ def _paths(difference: Floats, noise: Floats) -> tuple[Floats, Floats]:
     mean, reach = float(sizes.mean()), 2 * float(noise.std())
     reductions = np.linspace(float(sizes.max()), -reach, _STEPS)
     few = np.maximum(sizes - reductions[:, None], 0.0) * signs
-    spread, own = float(sizes.var()), float(noise.var())
-    kept = max(0.0, 1.0 - own / spread) ** 0.5 if spread else 0.0
+    spread, noise_variance = float(sizes.var()), float(noise.var())
+    kept = max(0.0, 1.0 - noise_variance / spread) ** 0.5 if spread else 0.0
     factors = np.linspace(0.0, 1.0 + reach / mean, _STEPS) if mean else np.zeros(_STEPS)
     return few, factors[:, None] * (mean + kept * (sizes - mean)) * signs
 
 
-def _sizes(path: Floats, noise: Floats, seen: float) -> tuple[float, float, float]:
-    """Return the sizes on a path that explain what was seen: least, median, most."""
+def _sizes(path: Floats, noise: Floats, observed: float) -> tuple[float, float, float]:
+    """Return the sizes on a path that explain the observed one: least, median, most."""
     drawn = np.stack([np.abs(kept + noise).sum(axis=1) / 2 for kept in path])
     low, middle, high = np.quantile(drawn, [_TAIL, 0.5, 1 - _TAIL], axis=1)
     sizes = np.abs(path).sum(axis=1) / 2
     least, median, most = (
-        float(np.interp(seen, np.maximum.accumulate(each), sizes))
+        float(np.interp(observed, np.maximum.accumulate(each), sizes))
         for each in (high, middle, low)
     )
     return least, median, most

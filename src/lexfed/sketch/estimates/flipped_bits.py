@@ -39,9 +39,6 @@ class FlippedBits:
     Attributes:
         bits: [width], as released.
         flip: probability p with which each bit was flipped; 0 for a site's own filter.
-
-    Raises:
-        ValueError: if there are fewer than two bits, or p is not in [0, 0.49].
     """
 
     bits: Bools
@@ -77,15 +74,9 @@ def _counted(ones: float, flips: float, width: int) -> _Counted:
     """Linear counting of t set bits whose flips give t the variance `flips`."""
     empty = 1 - ones / width
     if empty <= 0:
-        raise DataError(
-            [
-                Problem(
-                    "sketch",
-                    "the filter is full: sets of any larger size would look the same",
-                    "Take a wider filter, or pay more for it.",
-                )
-            ]
-        )
+        what = "the filter is full: sets of any larger size would look the same"
+        hint = "Take a wider filter, or pay more for it."
+        raise DataError([Problem("sketch", what, hint)])
     rate = -math.log1p(-1 / width)
     items = -math.log(empty) / rate
     slope = 1 / (width * empty * rate)
@@ -96,14 +87,11 @@ def _counted(ones: float, flips: float, width: int) -> _Counted:
 
 
 def set_size(filter_: FlippedBits) -> Estimate:
-    """Return the number of different items of a set.
+    """Return the number of different items of a set, unless its filter is full.
 
     Guarantees:
         The bias is below a tenth of the standard deviation.
         The interval covers the truth in 93 to 97 % of seeds.
-
-    Raises:
-        DataError: if the filter is full.
     """
     width = len(filter_.bits)
     ones = float(filter_.unbiased.sum())
@@ -116,10 +104,6 @@ def union_size(left: FlippedBits, right: FlippedBits) -> Estimate:
 
     Guarantees:
         As for `set_size`.
-
-    Raises:
-        ValueError: if the filters have two widths, or are one filter.
-        DataError: if the filter of the union is full.
     """
     counted = _three(left, right)[2]
     return from_variance(counted.items, counted.variance)
@@ -130,10 +114,6 @@ def intersection_size(left: FlippedBits, right: FlippedBits) -> Estimate:
 
     Guarantees:
         As for `set_size`.
-
-    Raises:
-        ValueError: if the filters have two widths, or are one filter.
-        DataError: if the filter of the union is full.
     """
     a, b, union = _three(left, right)
     width = len(left.bits)

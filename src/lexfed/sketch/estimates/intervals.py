@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value with its variance and its interval, from rows or from a known variance.
 
-Two roads lead to an interval. Rows of a sketch are hashed and noised independently, so
-their spread shows the error of their mean: **Student's t over the rows** needs no
-model of the data. Where a variance is known or estimated, the interval is the
-**normal** one.
+Rows of a sketch are hashed and noised independently, so their spread shows the error of
+their mean: **Student's t over the rows** needs no model of the data. Where a variance
+is known or estimated, the interval is the **normal** one.
 """
 
 import math
@@ -100,11 +99,7 @@ def from_variance(
 
 
 def from_rows(rows: RowEstimates) -> Estimate:
-    """The mean of independent row estimates with Student's interval.
-
-    Raises:
-        ValueError: if there are fewer than two rows.
-    """
+    """The mean of two or more independent row estimates, with Student's interval."""
     depth = len(rows)
     checks.in_range(2, 1001, depth=depth)
     variance = float(np.var(rows, ddof=1)) / depth
@@ -114,16 +109,10 @@ def from_rows(rows: RowEstimates) -> Estimate:
 def jackknife(rows: RowEstimates, ratio: Callable[[RowEstimates], float]) -> Estimate:
     """A smooth function of row means, by leaving out one row at a time.
 
+    `rows` are [depth, n], the n values that the function takes, as each row gives them.
     With theta the function of all rows' means and theta_r that without row r, the value
     is depth theta - (depth - 1) mean theta_r, free of the bias of first order, and its
     variance (depth - 1) / depth sum (theta_r - mean)^2 (Quenouille 1956, Tukey 1958).
-
-    Args:
-        rows: [depth, n], the n values that the function takes, as each row gives them.
-        ratio: the function of their n means.
-
-    Raises:
-        ValueError: if there are fewer than two rows.
     """
     depth = len(rows)
     checks.in_range(2, 1001, depth=depth)
@@ -146,12 +135,8 @@ def summed_estimates(
 ) -> Estimate:
     """The sum of independent estimates, each with its degrees of freedom.
 
-    Variances add up, and the sum has V^2 / sum (V_i^2 / freedom_i) degrees of freedom,
-    rounded down (Satterthwaite 1946).
-
-    Args:
-        parts: estimates with their degrees of freedom, infinite for a known variance.
-        confidence: chance that the interval holds the truth.
+    A known variance has infinitely many. Variances add up, and the sum has
+    V^2 / sum (V_i^2 / freedom_i) degrees of freedom, rounded down (Satterthwaite 1946).
     """
     value = sum(each.value for each, _ in parts)
     variance = sum(each.variance for each, _ in parts)
@@ -164,12 +149,6 @@ def summed_estimates(
 
 def lost_in_noise(name: str) -> DataError:
     """Return the error for a denominator that may be zero."""
-    return DataError(
-        [
-            Problem(
-                "sketch",
-                f"{name} cannot be told from zero under this noise",
-                "Pay more for the sketch, or take one with fewer cells.",
-            )
-        ]
-    )
+    what = f"{name} cannot be told from zero under this noise"
+    hint = "Pay more for the sketch, or take one with fewer cells."
+    return DataError([Problem("sketch", what, hint)])

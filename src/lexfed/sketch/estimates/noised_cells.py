@@ -1,11 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A noised table as estimators see it, Count-Min and Count-Sketch in one form.
+"""Estimates from noised hashed tables: counts, totals, inner products, second moments.
 
 Write S for a row of w cells. A Count-Sketch is unbiased as it stands. A Count-Min row
-is made so by taking away its mean and stretching what is left by w / (w - 1): the count
+is made so by taking away its mean and stretching the rest by w / (w - 1): the count
 of an item x is then (w S[h(x)] - F) / (w - 1), F the sum of the row. With *centred*
-rows and this *stretch* (1 for a Count-Sketch) every estimator and every variance has
+rows and this *stretch* c (1 for a Count-Sketch) every estimator and every variance has
 one formula for both kinds.
+
+**Counts.** Each row answers c sgn(x) S[h(x)], with
+
+    Var = c / depth [ (|f|^2 - f_x^2) / w + s^2 ]
+
+(Charikar, Chen and Farach-Colton 2002 for the collisions; for a Count-Min sketch c s^2
+is exact: the own cell enters with 1 and each of the others with -1 / (w - 1).)
+
+**Inner products.** For counts f and g each row gives c <S, T>, whose mean over hash and
+noise is <f, g>. For 0/1 counts that is the size of an intersection; for counts of join
+keys, the size of the join.
+
+    Var = (c / depth) [ (|f|^2 |g|^2 + <f,g>^2 - 2 sum f^2 g^2) / w
+                        + s_T^2 |f|^2 + s_S^2 |g|^2 + w s_S^2 s_T^2 ]
+
+The first term is that of Alon, Gibbons, Matias and Szegedy 1999 with fully random
+hashes: one summand (f_x g_y + f_y g_x)^2 / w for each pair of items. The others are the
+noise on one side, and on both.
+
+**Second moments** under noise of kurtosis q have
+
+    Var = c / depth [ 2 (|f|^4 - sum f^4) / w + 4 s^2 |f|^2 + (q - 1) w s^4 ],
+
+the formula above with g = f, except that one noise meets both sides; 2 w s^4 for a
+Gaussian.
 """
 
 from dataclasses import dataclass
@@ -16,6 +41,12 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.arrays import Floats, Integers
+from lexfed.sketch.estimates.intervals import (
+    Estimate,
+    RowEstimates,
+    from_rows,
+    from_variance,
+)
 
 Items = NDArray[np.uint64]
 """Items as the integers that are hashed."""
@@ -36,14 +67,10 @@ class NoisedCells:
     """Cells with independent noise of mean zero and known variance.
 
     Attributes:
-        cells: [depth, width], as released.
+        cells: [depth, width], at least two of each, as released.
         noise_variance: of each cell; 0 for a site's own table.
         signed: whether it is a Count-Sketch; otherwise it is a Count-Min sketch.
         kurtosis: of the noise; 3 is Gaussian, Laplace has more (`noise.laplace`).
-
-    Raises:
-        ValueError: if the cells are no table of two rows and columns at least, are not
-            finite, or the variance is negative or not finite.
     """
 
     cells: Floats
@@ -96,3 +123,177 @@ def same_shape(left: NoisedCells, right: NoisedCells) -> None:
             f"{left.cells.shape} signed={left.signed} and "
             f"{right.cells.shape} signed={right.signed}"
         )
+
+
+def point_rows(table: NoisedCells, hashes: HashedPlaces, items: Items) -> RowEstimates:
+    """Counts of items as each row estimates them, [depth, n]."""
+    cells = np.take_along_axis(table.centred, hashes.columns(items), axis=1)
+    if table.signed:
+        cells = cells * hashes.signs(items)
+    rows: RowEstimates = table.stretch * cells
+    return rows
+
+
+def point_variance(table: NoisedCells, moment: float, count: float) -> float:
+    """Variance of a count f_x, from shape and noise of the table; `moment` is |f|^2."""
+    collisions = max(moment - count**2, 0.0) / table.width
+    return table.stretch * (collisions + table.noise_variance) / table.depth
+
+
+def counts(table: NoisedCells, hashes: HashedPlaces, items: Items) -> list[Estimate]:
+    """Return the count of each of some items.
+
+    Guarantees:
+        Each value is unbiased.
+        Each interval, for an item named beforehand, covers the truth in 93 to 97 % of
+        seeds on sets, skewed and correlated counts where the noise counts most. Where
+        collisions with a few heavy items do, those of a Count-Sketch are too wide, not
+        too narrow (up to 99 %).
+    """
+    rows = point_rows(table, hashes, items)
+    if table.signed:
+        return [from_rows(row) for row in rows.T]
+    moment = float(moment_rows(table).mean())
+    means = rows.mean(axis=0)
+    return [
+        from_variance(float(mean), point_variance(table, moment, float(mean)))
+        for mean in means
+    ]
+
+
+def total_rows(table: NoisedCells) -> RowEstimates:
+    """The sum of all counts as each row of a Count-Min sketch gives it."""
+    if table.signed:
+        raise ValueError("expected a Count-Min sketch: signed cells have no total")
+    rows: RowEstimates = table.cells.sum(axis=1)
+    return rows
+
+
+def total(table: NoisedCells) -> Estimate:
+    """The sum of all counts of a Count-Min sketch; of a set, its size.
+
+    No collision touches it: the variance is that of the noise, w s^2 / depth. Sums and
+    centred rows of Gaussian noise are independent, so a total and a product or a moment
+    of the same table err independently.
+
+    Guarantees:
+        The value is unbiased, the variance exact, and the coverage 95 %.
+    """
+    value = float(total_rows(table).mean())
+    return from_variance(value, table.width * table.noise_variance / table.depth)
+
+
+def product_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
+    """The inner product as each row estimates it, of two tables of one shape and kind.
+
+    One table twice is refused: its noise would be multiplied by itself.
+    """
+    same_shape(left, right)
+    if left.cells is right.cells:
+        raise ValueError(
+            "expected two tables with independent noise, got one table twice; "
+            "use `second_moment`"
+        )
+    rows: RowEstimates = left.stretch * np.einsum(
+        "rc,rc->r", left.centred, right.centred
+    )
+    return rows
+
+
+def moment_rows(table: NoisedCells) -> RowEstimates:
+    """The second moment |f|^2 as each row estimates it.
+
+    The noise of one table meets itself: it adds w s^2 to the sum of squares, for both
+    kinds (c (w - 1) s^2 = w s^2 for centred rows), which is taken off.
+    """
+    centred = table.centred
+    squares: RowEstimates = table.stretch * np.einsum("rc,rc->r", centred, centred)
+    return squares - table.width * table.noise_variance
+
+
+def inner_product(left: NoisedCells, right: NoisedCells) -> Estimate:
+    """Inner product of two count vectors; of two sets, the size of the intersection.
+
+    A site learns its overlap with all others from the released sum alone: `left` is its
+    own table without noise, `right` the sum less that table.
+
+    Guarantees:
+        The value is unbiased.
+        The interval covers the truth in 93 to 97 % of seeds on sets, skewed and
+        correlated counts. It is too wide, 97 to 98.5 %, where one item holds nearly
+        everything and there is hardly any noise, and for a Count-Min sketch of
+        correlated skewed counts: sum f^2 g^2 is not known, so it is not taken off.
+    """
+    rows = product_rows(left, right)
+    if left.signed:
+        return from_rows(rows)
+    # Rows of a Count-Min sketch are skewed where a few items are heavy: most rows miss
+    # the rare collision together, and their spread does not show it.
+    value = float(rows.mean())
+    variance = product_variance(
+        left,
+        right,
+        float(moment_rows(left).mean()),
+        float(moment_rows(right).mean()),
+        value,
+    )
+    return from_variance(value, variance)
+
+
+def product_variance(
+    left: NoisedCells,
+    right: NoisedCells,
+    left_moment: float,
+    right_moment: float,
+    product: float,
+    fourth: float = 0.0,
+) -> float:
+    """Variance of the inner product, from shape and noise of the tables.
+
+    `left_moment` is |f|^2, `right_moment` |g|^2, `product` <f, g>, and `fourth` the sum
+    of f^2 g^2, where 0 gives an upper bound.
+    """
+    f, g = max(left_moment, 0.0), max(right_moment, 0.0)
+    s, t = left.noise_variance, right.noise_variance
+    collisions = max(f * g + product**2 - 2 * fourth, 0.0) / left.width
+    noise = t * f + s * g + left.width * s * t
+    return left.stretch * (collisions + noise) / left.depth
+
+
+def second_moment(table: NoisedCells) -> Estimate:
+    """Sum of squared counts; for a set, its size.
+
+    Guarantees:
+        The value is unbiased.
+        The interval covers the truth in 93 to 97 % of seeds on sets and skewed counts,
+        and in up to 99 % where one item holds nearly everything.
+    """
+    rows = moment_rows(table)
+    if table.signed:
+        return from_rows(rows)
+    value = float(rows.mean())
+    return from_variance(value, moment_variance(table, value))
+
+
+def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> float:
+    """Variance of the second moment, from shape and noise of the table.
+
+    `moment` is |f|^2 and `fourth` the sum of f^4, where 0 gives an upper bound.
+    """
+    square, noise = max(moment, 0.0), table.noise_variance
+    collisions = 2 * max(square**2 - fourth, 0.0) / table.width
+    added = 4 * noise * square + (table.kurtosis - 1) * table.width * noise**2
+    return table.stretch * (collisions + added) / table.depth
+
+
+def best_cells(rho: float, left_norm: float, right_norm: float) -> float:
+    """Cells, depth times width, that make an inner product most exact.
+
+    A table of m cells has noise s^2 = depth / (2 rho) if one person changes one cell in
+    each row; `rho` is its price in zero-concentrated differential privacy. The variance
+    is then |f|^2 |g|^2 / m + (|f|^2 + |g|^2) / (2 rho) + m / (4 rho^2), whatever the
+    depth: **a larger sketch is worse under noise**. It is least at m = 2 rho |f| |g|;
+    for a set, |f| is the root of its size.
+    """
+    checks.finite_positive(rho=rho, left_norm=left_norm, right_norm=right_norm)
+    return 2 * rho * left_norm * right_norm

@@ -1,42 +1,129 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of values in ranges, and quantiles.
+"""Counts of values in ranges, and quantiles, from trees whose counts agree.
 
-A range of leaves of a consistent tree is a weighted sum. Below its exact levels a tree
-may have levels that are sketches: a range is then at most 2 (b - 1) nodes of each of
-these, and leaves of the exact part for the rest.
+Every node of a tree is noised on its own, so a node and the sum of its children are two
+values for one count. Least squares finds the leaves that fit all nodes best, in one
+pass up and one pass down (Hay, Rastogi, Miklau and Suciu 2010, Theorem 3, here for any
+variance of each level):
+
+    up     z = mean of the node and of the sum of its children's z, weighted by the
+           inverse variances; V = the variance of that mean
+    down   h = z + (h of the parent - sum of the siblings' z) / b
+
+**The variance of any weighted sum q of the leaves** comes from the same two passes.
+Least squares maps nodes y to (A'WA)^-1 A'W y, with the tree's matrix A and the inverse
+variances W. Take y as s^2 q at the leaves, s^2 their noise, and 0 above: A'W y = q, so
+the passes return (A'WA)^-1 q, whose product with q is the variance sought.
+
+A range of leaves is a weighted sum. Below its exact levels a tree may have levels that
+are sketches: a range is then at most 2 (b - 1) nodes of each of these, and leaves of
+the exact part for the rest.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from lexfed import checks
 from lexfed.arrays import Floats
-from lexfed.sketch.estimates.consistent_trees import NoisedTree
 from lexfed.sketch.estimates.intervals import (
     CONFIDENCE,
     Estimate,
     from_rows,
+    from_variance,
     lost_in_noise,
     normal_quantile,
     summed_estimates,
 )
-from lexfed.sketch.estimates.item_counts import point_rows
-from lexfed.sketch.estimates.noised_cells import HashedPlaces, NoisedCells
+from lexfed.sketch.estimates.noised_cells import HashedPlaces, NoisedCells, point_rows
 
 _AT_ONCE = 256
 """Variances that are computed at once, which bounds the memory."""
 
 
 @dataclass(frozen=True)
-class SketchedLevel:
-    """A level that is a Count-Sketch of its node numbers.
+class NoisedTree:
+    """Levels of a tree that are counted exactly, each node with independent noise.
 
-    Raises:
-        ValueError: if it is a Count-Min sketch, whose rows are skewed.
+    Attributes:
+        branching: children of each node, b.
+        levels: the coarsest first; each has b times as many nodes as the one before.
+        noise_variances: of a node at each level, above zero.
     """
+
+    branching: int
+    levels: tuple[Floats, ...]
+    noise_variances: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        checks.in_range(2, 2**16, branching=self.branching)
+        checks.in_range(1, 64, levels=len(self.levels))
+        sizes = [level.shape for level in self.levels]
+        first = len(self.levels[0])
+        if sizes != [(first * self.branching**at,) for at in range(len(sizes))]:
+            raise ValueError(
+                f"expected `branching` times more nodes each, got: {sizes}"
+            )
+        if len(self.noise_variances) != len(self.levels):
+            raise ValueError("expected one noise variance for each level")
+        for noise_variance in self.noise_variances:
+            checks.finite_positive(noise_variance=noise_variance)
+        if not all(np.isfinite(level).all() for level in self.levels):
+            raise ValueError("expected `levels` to be finite")
+
+    @cached_property
+    def leaves(self) -> Floats:
+        """The counts of the finest level that fit all levels best."""
+        return self._fit(self.levels)
+
+    def weighted(self, weights: Floats) -> Estimate:
+        """A weighted sum of the leaves.
+
+        Guarantees:
+            The value is unbiased, and no linear unbiased one has less variance.
+            The variance is exact.
+        """
+        value = float(weights @ self.leaves)
+        return from_variance(value, float(self.variances(weights[None])[0]))
+
+    def variances(self, weights: Floats) -> Floats:
+        """Variances of several weighted sums of the leaves, [n, leaves] to [n]."""
+        scaled = self.noise_variances[-1] * weights
+        above = [np.zeros((len(weights), len(level))) for level in self.levels[:-1]]
+        spread: Floats = np.einsum("nl,nl->n", weights, self._fit([*above, scaled]))
+        return spread
+
+    def _fit(self, levels: Sequence[Floats]) -> Floats:
+        """Both passes, over the last axis."""
+        b = self.branching
+        fitted = [levels[-1]]
+        variance = self.noise_variances[-1]
+        for level, noise_variance in zip(
+            levels[-2::-1], self.noise_variances[-2::-1], strict=True
+        ):
+            children = _families(fitted[-1], b).sum(axis=-1)
+            weight = b * variance / (noise_variance + b * variance)
+            fitted.append(weight * level + (1 - weight) * children)
+            variance = weight * noise_variance
+        agreed = fitted.pop()
+        while fitted:
+            families = _families(fitted.pop(), b)
+            missing = (agreed - families.sum(axis=-1)) / b
+            agreed = (families + missing[..., None]).reshape(*agreed.shape[:-1], -1)
+        return agreed
+
+
+def _families(nodes: Floats, branching: int) -> Floats:
+    """Nodes by their parents, [..., parents, branching]."""
+    return nodes.reshape(*nodes.shape[:-1], -1, branching)
+
+
+@dataclass(frozen=True)
+class SketchedLevel:
+    """A level that is a Count-Sketch of its node numbers."""
 
     table: NoisedCells
     hashes: HashedPlaces
@@ -48,12 +135,9 @@ class SketchedLevel:
 
 @dataclass(frozen=True)
 class QuantileBin:
-    """The bin in which a share of all values is reached.
+    """The bin in which a share of all values is reached, and the interval of leaves.
 
-    Attributes:
-        bin: a leaf of the exact tree, or a node of the finest level.
-        low: first leaf of the interval.
-        high: last leaf of the interval.
+    The bin is a leaf of the exact tree, or a node of the finest level.
     """
 
     bin: int
@@ -66,18 +150,12 @@ def range_count(
 ) -> Estimate:
     """Return the number of values in [start, stop), numbered at the finest level.
 
-    Args:
-        tree: the exact levels.
-        finer: levels below, the coarsest first; each has b times as many nodes.
-        start: first value.
-        stop: the one after the last.
+    `tree` has the exact levels, `finer` those below, the coarsest first; each has b
+    times as many nodes.
 
     Guarantees:
         The value is unbiased.
         The interval covers the truth in 93 to 97 % of seeds.
-
-    Raises:
-        ValueError: if it is no range of the domain.
     """
     domain = len(tree.levels[-1]) * tree.branching ** len(finer)
     checks.in_range(0, domain, stop=stop)
@@ -109,14 +187,10 @@ def quantile(
     The leaf k is the quantile if D(k) >= 0 > D(k - 1), D(k) the count up to k less the
     share of the total. Both are weighted sums of leaves with known variances; the
     interval holds every leaf from the first to the last that neither of two tests
-    rejects, each with half of the error.
+    rejects, each with half of the error. A total that is lost in the noise is refused.
 
     Guarantees:
         The interval covers the true leaf with this confidence at least.
-
-    Raises:
-        ValueError: if the share is not between 0 and 1.
-        DataError: if the total is lost in the noise.
     """
     checks.in_range(1e-6, 1 - 1e-6, share=share)
     leaves = len(tree.leaves)
@@ -128,10 +202,10 @@ def quantile(
     may_reach = np.append(above[:-1] >= -reach[:-1], True)
     may_miss_before = np.insert(above[:-1] < reach[:-1], 0, True)
     # Noise lets D fall now and then: the number of leaves below zero leans to no side.
-    found = int((above[:-1] < 0).sum())
+    leaf = int((above[:-1] < 0).sum())
     low = int(np.argmax(may_reach))
     high = leaves - 1 - int(np.argmax(may_miss_before[::-1]))
-    return QuantileBin(found, min(low, found), max(high, found))
+    return QuantileBin(leaf, min(low, leaf), max(high, leaf))
 
 
 def _prefix_variances(tree: NoisedTree, share: float) -> Floats:

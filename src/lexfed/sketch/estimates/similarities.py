@@ -10,16 +10,14 @@ The size of a set is |f|^2 for a Count-Sketch. A Count-Min sketch has it without
 collision, as its total, which is far less uncertain.
 
 A ratio needs a denominator that is not lost in the noise. Where it may be zero or
-below, nothing can be said, and the question is refused. Where that happens often, the
-answers that are given have a smaller coverage than stated (92 % where it is every
-third).
+below, the question is refused. Where that happens often, the answers that are given
+have a smaller coverage than stated (92 % where it is every third).
 """
 
 import math
 
 import numpy as np
 
-from lexfed.sketch.estimates.inner_products import moment_rows, product_rows
 from lexfed.sketch.estimates.intervals import (
     CONFIDENCE,
     Estimate,
@@ -29,8 +27,12 @@ from lexfed.sketch.estimates.intervals import (
     lost_in_noise,
     normal_quantile,
 )
-from lexfed.sketch.estimates.item_counts import total_rows
-from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
+    moment_rows,
+    product_rows,
+    total_rows,
+)
 
 
 def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
@@ -49,9 +51,6 @@ def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
 
     Guarantees:
         The interval covers the truth in 93 to 97 % of seeds.
-
-    Raises:
-        DataError: if the union is lost in the noise.
     """
 
     def index(mean: RowEstimates) -> float:
@@ -69,9 +68,6 @@ def cosine(left: NoisedCells, right: NoisedCells) -> Estimate:
     Guarantees:
         The interval covers the truth in 93 to 97 % of seeds on sets, skewed and
         correlated counts.
-
-    Raises:
-        DataError: if a second moment is lost in the noise.
     """
 
     def angle(mean: RowEstimates) -> float:
@@ -89,21 +85,13 @@ def distance(
     """Squared distance of two distributions, |f / F - g / G|^2.
 
     It is |f|^2 / F^2 + |g|^2 / G^2 - 2 J / (F G). The totals F and G come from a
-    release of their own; the variance that they add is that of the delta method.
-
-    Args:
-        left: table of f.
-        right: table of g.
-        left_total: F, independent of the tables; variance 0 if it is public.
-        right_total: G, likewise.
+    release of their own, independent of the tables, or are public with variance 0;
+    the variance that they add is that of the delta method.
 
     Guarantees:
         The value is unbiased where the totals are public.
         The interval covers the truth in 93 to 97 % of seeds on sets, skewed and
         correlated counts.
-
-    Raises:
-        DataError: if a total is lost in its noise.
     """
     for total in (left_total, right_total):
         if total.low <= 0:
@@ -111,16 +99,17 @@ def distance(
     big_f, big_g = left_total.value, right_total.value
     product, f, g = _three_rows(left, right).T
     rows = f / big_f**2 + g / big_g**2 - 2 * product / (big_f * big_g)
-    own = from_rows(rows)
+    known = from_rows(rows)
     # Derivatives by F and by G at the means.
     j, ff, gg = float(product.mean()), float(f.mean()), float(g.mean())
     by_f = 2 * (j / (big_f**2 * big_g) - ff / big_f**3)
     by_g = 2 * (j / (big_f * big_g**2) - gg / big_g**3)
     added = by_f**2 * left_total.variance + by_g**2 * right_total.variance
-    reach = math.hypot(own.high - own.value, normal_quantile(CONFIDENCE) * added**0.5)
-    return Estimate(
-        own.value, own.variance + added, own.value - reach, own.value + reach
+    reach = math.hypot(
+        known.high - known.value, normal_quantile(CONFIDENCE) * added**0.5
     )
+    value = known.value
+    return Estimate(value, known.variance + added, value - reach, value + reach)
 
 
 def _set_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:

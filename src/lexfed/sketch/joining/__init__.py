@@ -2,13 +2,11 @@
 """The number of people that two organisations share, before they agree to join.
 
     keys            keys of people, written alike on both sides
-    noise           Laplace or Gaussian noise on one table and one count; its price
-    terms           the public agreement: how many people, seed, noise
+    terms           the public agreement: how many people, seed, noise, price
     offered_sketch  one organisation's noised sketch, and the file it leaves in
     comparison      two sketches: intersection, union, Jaccard, shares, intervals
     exact_count     private set intersection: only its size, with noise that the
-                    answering side adds before anybody sees the number
-    exact_messages  files of the exact way: a question, its secret, an answer
+                    answering side adds before anybody sees the number; its files
 
 Start with `terms` and `offered_sketch`; `exact_count` is the second way, for two
 sides that both follow the protocol. `keys.FORM` and the two kinds of files are

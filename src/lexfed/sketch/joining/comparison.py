@@ -4,7 +4,7 @@
 For sets A and B, a table of one row of w cells with signs, and noise of variances
 s^2 and t^2, the sum over cells of the products is the size of the intersection J in
 mean, and has (Alon, Gibbons, Matias and Szegedy 1999, and noise as in
-`lexfed.sketch.estimates.inner_products`)
+`lexfed.sketch.estimates.noised_cells`)
 
     Var = (|A| |B| + J^2 - 2 J)/w + t^2 |A| + s^2 |B| + w s^2 t^2,
 
@@ -39,7 +39,7 @@ class PeopleOverlap:
         both: people of both.
         either: people of at least one.
         jaccard: both / either.
-        left_share: of the first one's people, how many are the second one's too.
+        left_share: the part of the first one's people that the second one has too.
         right_share: the other way round.
     """
 
@@ -57,14 +57,12 @@ def compare(
 ) -> PeopleOverlap:
     """Return the overlap of two sketches.
 
+    Other seeds or keys, one sketch twice, and sizes that noise hides are refused.
+
     Guarantees:
         Sizes, `both` and `either` are unbiased but for being cut to what is possible.
         Each interval covers the truth in 93 to 97 % of seeds and noises, and in up to
         98 % where it ends at what is possible: nobody shared, or everybody.
-
-    Raises:
-        DataError: for other seeds or keys, naming every difference, for one sketch
-            twice, and for sizes that noise hides.
     """
     narrow = min(left.shape.width, right.shape.width)
     one, variance_one = _folded(left, narrow)
@@ -148,12 +146,22 @@ def _people(sketch: OfferedSketch, name: str) -> Estimate:
 
 
 def _variance(
-    width: int, left: float, right: float, both: float, own: float, other: float
+    width: int,
+    left: float,
+    right: float,
+    both: float,
+    left_noise: float,
+    right_noise: float,
 ) -> float:
     # The truth lies between 0 and the smaller set; a variance below zero is none.
     shared = min(max(both, 0.0), left, right)
     collisions = max(left * right + shared**2 - 2 * shared, 0.0) / width
-    return collisions + other * left + own * right + width * own * other
+    return (
+        collisions
+        + right_noise * left
+        + left_noise * right
+        + width * left_noise * right_noise
+    )
 
 
 def _share(both: Estimate, part: Estimate) -> Estimate:

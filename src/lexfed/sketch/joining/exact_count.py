@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The number of people that two organisations share, exactly but for a little noise.
 
-Private set intersection by Diffie and Hellman, of which only the size is seen
+Private set intersection by Diffie and Hellman, with only the size in the result
 (`lexfed.run.joining.set_intersection`): the asking side sends its keys x as H(x)^a. The
 answering side returns them as H(x)^ab, in sorted order, beside its own keys y as
 H(y)^b. The asking side takes a out of the first and counts how many are among the
 second. It sees which numbers are equal, but not whose they are.
 
-**Noise before the number is told.** Both sides know the same 2t made-up keys. The
+**Noise before the number is known.** Both sides know the same 2t made-up keys. The
 asking side sends all of them. The answering side puts t + X of them beside its own
 people, X two-sided geometric noise, so that the count that the asking side sees is
 
@@ -18,33 +18,48 @@ sampler. One person of the answering side moves the count by one: pure epsilon, 
 that cut.
 
 **Sizes.** Both sides fill up to one agreed number with random keys that nobody has.
-Otherwise the number of keys, less the count, would tell without noise how many people
+Otherwise the number of keys, less the count, would reveal without noise how many people
 are *not* shared.
 
-**Who is protected from whom.** The answering side's people, from the asking side: by X.
-The asking side's people: nothing of them leaves but random-looking numbers, until that
-side tells its count, and then with noise of its own, as the other side knows X.
+**Protection.** The answering side's people are protected from the asking side by X. The
+asking side's people: nothing of them leaves but random-looking numbers, until that side
+tells its count, and then with noise of its own, as the other side knows X.
 
 **Both must follow the protocol** and only be curious; against a side that does not,
 epsilon says nothing. Nobody can notice either of these:
 
 - An asking side may raise every key to an exponent of its own. All points differ, as
-  they should, and in the answer it tries each exponent: it learns *which* of the keys
-  that it asks for, up to `elements` of any choice, the other side has, without noise.
-  That needs one answer. Leaving out the made-up keys is the mild form: the count
-  without noise.
+  they should, and in the answer it tries each exponent: it learns *which* of its keys,
+  up to `elements` of any choice, the other side has, without noise. That needs one
+  answer. Leaving out the made-up keys is the mild form: the count without noise.
 - An answering side learns nothing from a question. But it may return one in k of its
   points, each under k exponents, beside one key of its choice under the same k. If that
   person is among them, with probability 1/k, the count moves by k instead of one. So a
-  told number, whose noise is for one, shows that person then.
+  published number, whose noise is for one, then shows that person.
 
 Sketches need no such trust: their noise is in them before they leave.
+
+**Files.** The two sides exchange files, each with one byte form:
+
+    question   from the asking side: the agreement, and its keys in disguise
+    secret     stays there: what takes the disguise off again
+    answer     from the answering side: the same keys, and its own, in disguise
+
+Each is eight letters, the length of a header, the header as canonical JSON, and the
+parts whose lengths the header states. Answer and secret name the question by its hash:
+they belong together or not.
 """
 
+import hashlib
 import math
+import struct
 from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lexfed import checks
+from lexfed.canonical import canonical_bytes
 from lexfed.errors import ConfigError, DataError, Problem
 from lexfed.privacy.noise.laplace import reach_of, spread_within, two_sided_geometric
 from lexfed.privacy.pure_epsilon import pure_release
@@ -52,24 +67,31 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import up
 from lexfed.randomness import RandomSource
 from lexfed.sketch.estimates.intervals import CONFIDENCE
-from lexfed.sketch.joining.keys import PersonKeys
+from lexfed.sketch.joining.keys import FORM, PersonKeys
 from lexfed.sketch.joining.offered_sketch import require_within
 
 LEAST_EPSILON, LARGEST_EPSILON = 0.01, 5.0
 MOST_PEOPLE = 2**20
+
+ExactMessageKind = Literal["question", "secret", "answer"]
+
+_MAGIC = {"question": b"lexfedjq", "secret": b"lexfedjs", "answer": b"lexfedja"}
+_PREFIX = struct.Struct("<8sI")
+_MOST_HEADER = 4096
+# Two lists of keys in disguise, less than 40 bytes each, the made-up ones included.
+MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
+"""No file is longer; nothing more is read."""
 
 
 @dataclass(frozen=True)
 class Agreement:
     """The public agreement of both sides.
 
+    A budget too small to be useful is refused, with the smallest useful one.
+
     Attributes:
         size: neither side has more people than this.
         epsilon: what one person of a side pays whenever that side tells a number.
-
-    Raises:
-        ConfigError: for a budget too small to say anything, with the smallest useful.
-        ValueError: for a number out of range.
     """
 
     size: int
@@ -130,7 +152,7 @@ def asking_keys(
 def answering_keys(
     agreement: Agreement, people: PersonKeys, source: RandomSource
 ) -> list[str]:
-    """Return the answering side's keys with fresh noise; whoever calls this has paid.
+    """Return the answering side's keys with fresh noise; the caller has paid.
 
     Guarantees:
         As many keys whoever is there and whatever the noise is.
@@ -163,9 +185,126 @@ def _is_useful(size: int, epsilon: float) -> bool:
 
 
 def _least_useful(size: int) -> float:
-    """Return the smallest useful epsilon, rounded up; the largest is, for anybody."""
+    """Return the smallest useful epsilon, rounded up; the largest is useful."""
     low, high = LEAST_EPSILON, LARGEST_EPSILON
     while high > low * 1.0005:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if _is_useful(size, middle) else (middle, high)
     return min(up(high, 3), LARGEST_EPSILON)
+
+
+@dataclass(frozen=True)
+class ExactMessage:
+    """One file.
+
+    Attributes:
+        kind: which.
+        size: agreed bound on people.
+        epsilon: agreed price.
+        question: SHA-256 of the question's file; empty in the question itself.
+        parts: messages of the protocol, or the secret.
+        people: how many the asking side has; 0 in files that leave.
+        data_set: name of the asking side's file, for its ledger; empty in files that
+            leave.
+    """
+
+    kind: ExactMessageKind
+    size: int
+    epsilon: float
+    question: str
+    parts: tuple[bytes, ...]
+    people: int = 0
+    data_set: str = ""
+
+    @property
+    def agreement(self) -> Agreement:
+        """The agreement that the file states."""
+        return Agreement(self.size, self.epsilon)
+
+    def to_bytes(self) -> bytes:
+        """Return the file."""
+        header = _Header(
+            version=1,
+            size=self.size,
+            epsilon=self.epsilon,
+            keys=FORM,
+            question=self.question,
+            people=self.people,
+            data_set=self.data_set,
+            parts=[len(part) for part in self.parts],
+        )
+        head = canonical_bytes(header.model_dump(mode="json"))
+        prefix = _PREFIX.pack(_MAGIC[self.kind], len(head))
+        return b"".join((prefix, head, *self.parts))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the file."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def check_agreed(self, agreement: Agreement) -> None:
+        """Refuse a message made for another agreement, naming the difference."""
+        for name, theirs, ours in (
+            ("size", self.size, agreement.size),
+            ("epsilon", self.epsilon, agreement.epsilon),
+        ):
+            if theirs != ours:
+                raise disagreement(
+                    self.kind, f"its `{name}` is {theirs:g}, not {ours:g}"
+                )
+
+
+def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessage:
+    """Read a file, which must be of that kind and have that many parts.
+
+    Guarantees:
+        Bytes that are read are, written again, the same bytes.
+    """
+    if len(data) < _PREFIX.size or not data.startswith(_MAGIC[kind]):
+        raise disagreement(kind, f"these bytes are no {kind} of a joining")
+    _, length = _PREFIX.unpack_from(data)
+    if length > _MOST_HEADER:
+        raise disagreement(kind, "its header is too long")
+    start = _PREFIX.size + length
+    try:
+        header = _Header.model_validate_json(data[_PREFIX.size : start])
+        Agreement(header.size, header.epsilon)
+    except (ValidationError, ValueError) as error:
+        raise disagreement(kind, "its header is not one of this version") from error
+    if header.keys != FORM:
+        raise disagreement(kind, "its keys are in another form")
+    if len(header.parts) != parts or min(header.parts) < 0:
+        raise disagreement(kind, "it does not have its parts")
+    contents = []
+    for size in header.parts:
+        contents.append(data[start : start + size])
+        start += size
+    message = ExactMessage(
+        kind,
+        header.size,
+        header.epsilon,
+        header.question,
+        tuple(contents),
+        header.people,
+        header.data_set,
+    )
+    if message.to_bytes() != data:
+        raise disagreement(kind, "it is cut off, or not written in its only byte form")
+    return message
+
+
+class _Header(BaseModel):
+    """The head of a file, before its parts; unknown fields are errors."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+    version: Literal[1]
+    size: int
+    epsilon: float
+    keys: str
+    question: str
+    people: int
+    data_set: str
+    parts: list[int]

@@ -8,8 +8,8 @@ Two organisations write one person's key in two ways: ` Anna.Berg@Example.org` a
     2. no white space at the ends, and one space for any run of it inside
     3. case folded
 
-Nothing else: `Müller` is not `Mueller`, and `+49 30 1` is not `0049301`. Blank keys are
-nobody's and left out. A person with several rows is one key, so one count.
+Nothing else: `Müller` is not `Mueller`, and `+49 30 1` is not `0049301`. Blank keys
+belong to nobody and are left out. A person with several rows is one key, so one count.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ import numpy as np
 
 from lexfed.canonical import digest
 from lexfed.data.people.unit_blocks import KEY_BITS, person_keys
-from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.tables.shape import ItemKeys
 
 FORM = digest({"joining keys": 1, "form": "NFKC, spaces, case", "bits": KEY_BITS})
 """The form of a sketch's keys; sketches of other keys cannot be compared."""

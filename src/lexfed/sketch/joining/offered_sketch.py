@@ -3,13 +3,13 @@
 
 A file is eight letters, the length of a header, the header as canonical JSON, and the
 cells as float64, little-endian: the table, then the number of people. There is one byte
-form for each sketch. Whoever reads one computes its price again from the noise it
-states, and refuses one that claims less.
+form for each sketch. A reader computes the price again from the stated noise, and
+refuses a sketch that claims less.
 
 **The size is an assumption.** More people than agreed are refused without noise: at
-exactly `size` people, whether there is a file tells one person more. So no price holds
-unless neither side can come near the size, which both choose without looking at their
-lists (A1 in docs/theory/guarantees.md).
+exactly `size` people, the existence of a file reveals one person more. So no price
+holds unless neither side can come near the size, which both choose without looking at
+their lists (A1 in docs/theory/guarantees.md).
 """
 
 import struct
@@ -25,8 +25,13 @@ from lexfed.errors import DataError, Problem
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
 from lexfed.sketch.joining.keys import FORM, PersonKeys
-from lexfed.sketch.joining.noise import JoiningNoise, JoiningNoiseKind
-from lexfed.sketch.joining.terms import MOST_PEOPLE, MOST_WIDTH, JoiningTerms
+from lexfed.sketch.joining.terms import (
+    MOST_PEOPLE,
+    MOST_WIDTH,
+    JoiningNoise,
+    JoiningNoiseKind,
+    JoiningTerms,
+)
 from lexfed.sketch.tables.counts import CountSketch
 from lexfed.sketch.tables.shape import SketchKind as TableKind
 from lexfed.sketch.tables.shape import SketchShape
@@ -91,15 +96,12 @@ class OfferedSketch:
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str = "sketch") -> "OfferedSketch":
-        """Read a file from somebody else.
+        """Read a file from another party.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.
             Its noise costs no more than it claims.
             No cell is larger than an honest one with its noise can be.
-
-        Raises:
-            DataError: if it is anything else.
         """
         header, rest = _split(data, where)
         try:
@@ -120,7 +122,7 @@ class OfferedSketch:
         most = header.size + _FAR * max(noise.variances) ** 0.5
         if not bool(np.all(np.abs(numbers) <= most)):
             raise _wrong(where, "a count is larger than any honest one")
-        found = cls(
+        sketch = cls(
             header.size,
             shape,
             header.epsilon,
@@ -130,28 +132,20 @@ class OfferedSketch:
             numbers[:-1],
             float(numbers[-1]),
         )
-        if found.to_bytes() != data:
+        if sketch.to_bytes() != data:
             raise _wrong(where, "it is not written in its only byte form")
-        return found
+        return sketch
 
 
 def exact_tables(terms: JoiningTerms, people: PersonKeys) -> list[Integers]:
-    """Return the table and the number of people; as private as the keys.
-
-    Raises:
-        DataError: if there is nobody, or more people than agreed.
-    """
+    """Return the table and the number of people; as private as the keys."""
     require_within(people, terms.size)
     table = CountSketch.build(terms.shape, people.keys).cells
     return [np.array(table), np.array([[len(people)]], dtype=np.int64)]
 
 
 def require_within(people: PersonKeys, size: int) -> None:
-    """Refuse nobody, and more people than was agreed; this refusal has no noise.
-
-    Raises:
-        DataError: saying which.
-    """
+    """Refuse nobody, and more people than was agreed; this refusal has no noise."""
     if not len(people):
         raise _wrong("keys", "there is nobody with a key", "name the column of keys")
     if len(people) > size:
@@ -165,7 +159,7 @@ def require_within(people: PersonKeys, size: int) -> None:
 def offer(
     terms: JoiningTerms, tables: list[Integers], source: RandomSource
 ) -> OfferedSketch:
-    """Add noise to the exact tables; whoever calls this has paid `terms.noise`.
+    """Add noise to the exact tables; the caller has paid `terms.noise`.
 
     Guarantees:
         Every cell and the count have fresh noise of their own.

@@ -1,27 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public agreement of two organisations, made before they look at their keys.
+"""The public agreement of two organisations, and the noise that its budget buys.
+
+Both are fixed before the organisations look at their keys. A person is one key, so
+moves one cell of a table of one row by 1, and the number of people by 1. Both leave
+together, at one price:
+
+    laplace    scale t on the table, c on the count:     epsilon = 1/t + 1/c, pure
+    gaussian   deviation t on the table, c on the count: mu^2 = 1/t^2 + 1/c^2
+
+"Pure" is said of the law; samples are within 2^-120 of it a cell (`releases.laplace`).
+One sixteenth of the price goes to the count: it is so much more exact than the table's
+answer that more would be wasted, and the table loses 7 % of its epsilon at most.
 
 **Size of the table.** For sets of n people each, noise of variance s^2 and m cells, the
 size of an intersection of nobody has variance n^2/m + 2 n s^2 + m s^4 (`comparison`),
 which is least at m = n/s^2: a larger table is worse. Widths are powers of two, so that
 of two tables the wider one can be folded to the other.
 
-**Too little to say anything.** If not even two such organisations without anybody in
-common could be told from two that share half their people, the budget is refused, with
-the smallest that is of use.
+**Useless budgets.** If even two such organisations without anybody in common could not
+be distinguished from two that share half their people, the budget is refused, with the
+smallest useful one.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.noise.gaussian import delta_sampler, epsilon_with_sampler
+from lexfed.privacy.noise.laplace import spread_within
+from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import up
+from lexfed.randomness import RandomSource
 from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
 from lexfed.sketch.joining.keys import FORM
-from lexfed.sketch.joining.noise import JoiningNoise
-from lexfed.sketch.tables.hashing import LARGEST_SEED
-from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.sketch.releases import laplace, noised_sketch
+from lexfed.sketch.releases.laplace import LaplaceColumn, LaplacePlan
+from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
+    GaussianColumn,
+    NoisedTable,
+    NoisePlan,
+)
+from lexfed.sketch.tables.shape import LARGEST_SEED, SketchKind, SketchShape
 
 LEAST_WIDTH, MOST_WIDTH = 64, 2**20
 MOST_PEOPLE = 10**9
@@ -29,6 +55,122 @@ LARGEST_EPSILON = 5.0
 """More protects hardly anybody, and sums of such rare noise are not nearly normal."""
 
 _LEAST_EPSILON = 1e-6
+
+JoiningNoiseKind = Literal["laplace", "gaussian"]
+
+NAME = "people for joining"
+COUNT_SHARE = 1 / 16
+
+_KEYS = Contribution(depth=1, signed=True)
+_COUNT = Contribution()
+_ROOM = 1e-9  # relative room for rounding, within the budget
+
+
+@dataclass(frozen=True)
+class JoiningNoise:
+    """The noise of a sketch; public.
+
+    Attributes:
+        kind: its law.
+        table: scale or deviation on every cell of the table.
+        count: the same on the number of people.
+    """
+
+    kind: JoiningNoiseKind
+    table: float
+    count: float
+
+    def __post_init__(self) -> None:
+        checks.finite_positive(table=self.table, count=self.count)
+
+    @classmethod
+    def within(cls, epsilon: float, delta: float | None, cells: int) -> "JoiningNoise":
+        """Return the noise that costs a person `epsilon`, added or removed.
+
+        With a delta it is Gaussian, and the sampler of all `cells` is paid for out of
+        delta; without it is Laplace, and epsilon pure.
+
+        Guarantees:
+            `costs` is within the budget.
+        """
+        checks.finite_positive(epsilon=epsilon)
+        if delta is None:
+            room = epsilon * (1.0 - _ROOM)
+            parts = ((1 - COUNT_SHARE) * room, COUNT_SHARE * room)
+            return cls("laplace", 1.0 / parts[0], 1.0 / parts[1])
+        checks.in_range(1e-15, 0.5, delta=delta)
+        left = delta - delta_sampler(cells + 1, epsilon)
+        mu = gdp.mu_from(epsilon, left) * (1.0 - _ROOM)
+        roots = (math.sqrt(1 - COUNT_SHARE), math.sqrt(COUNT_SHARE))
+        return cls("gaussian", 1.0 / (mu * roots[0]), 1.0 / (mu * roots[1]))
+
+    def costs(self, delta: float | None, cells: int) -> float:
+        """Return the epsilon of one person more or less, pure without a delta.
+
+        Guarantees:
+            Never below the exact value, the sampler's error included.
+        """
+        if self.kind == "laplace":
+            return self._laplace(cells).epsilon("add-remove")
+        mu = 1.0 / self.event(cells).noise_multiplier
+        given = 0.0 if delta is None else delta
+        return epsilon_with_sampler(partial(gdp.epsilon_from, mu), given, cells + 1)
+
+    def event(self, cells: int) -> Release:
+        """Return the event that a ledger is charged for."""
+        if self.kind == "laplace":
+            return self._laplace(cells).event()
+        return self._gaussian(cells, 1).event()
+
+    @property
+    def variances(self) -> tuple[float, float]:
+        """Variance on a cell of the table, and of the count."""
+        if self.kind == "laplace":
+            keys, count = self._laplace(1).columns
+            return keys.variance, count.variance
+        return self.table**2, self.count**2
+
+    @property
+    def count_reach(self) -> float:
+        """The 95 % error of the count."""
+        if self.kind == "laplace":
+            return float(spread_within((self.count,), CONFIDENCE))
+        return normal_quantile(CONFIDENCE) * self.count
+
+    def add(
+        self, tables: Sequence[Integers], people: int, source: RandomSource
+    ) -> tuple[NoisedTable, ...]:
+        """Return table, [1, cells], and count, [1, 1], with noise; the caller has paid.
+
+        `people` is a public bound on how many people there are.
+        """
+        cells = tables[0].shape[1]
+        if self.kind == "laplace":
+            plan = self._laplace(cells)
+            noised_sketch.check_tables(NAME, plan.columns, tables)
+            return laplace.add_noise(plan, tables, source)
+        wide = self._gaussian(cells, people)
+        wide.check(tables)
+        return noised_sketch.add_noise(wide, tables, source)
+
+    def _laplace(self, cells: int) -> LaplacePlan:
+        return LaplacePlan(
+            NAME,
+            (
+                LaplaceColumn("keys", None, _KEYS, cells, self.table),
+                LaplaceColumn("people", None, _COUNT, 1, self.count),
+            ),
+        )
+
+    def _gaussian(self, cells: int, people: int) -> NoisePlan:
+        return NoisePlan(
+            NAME,
+            (
+                GaussianColumn("keys", None, _KEYS, cells, self.table),
+                GaussianColumn("people", None, _COUNT, 1, self.count),
+            ),
+            people,
+        )
 
 
 @dataclass(frozen=True)
@@ -40,10 +182,6 @@ class JoiningTerms:
         seed: of the hashes; the same on both sides.
         epsilon: what one person pays, added or removed.
         delta: with it noise is Gaussian; None: Laplace, and epsilon is pure.
-
-    Raises:
-        ConfigError: for a budget too small to say anything, with the smallest useful.
-        ValueError: for a number out of range.
     """
 
     size: int
@@ -56,23 +194,19 @@ class JoiningTerms:
         checks.in_range(0, LARGEST_SEED, seed=self.seed)
         checks.positive(epsilon=self.epsilon)
         checks.in_range(0.0, LARGEST_EPSILON, epsilon=self.epsilon)
-        if not _is_useful(self.size, self.epsilon, self.delta):
-            least = _least_useful(self.size, self.delta)
-            hint = (
-                f"allow ε = {least:g} or more"
-                if least is not None
-                else f"no ε up to {LARGEST_EPSILON:g} helps so few people"
-            )
-            raise ConfigError(
-                [
-                    Problem(
-                        "joining",
-                        f"with ε = {self.epsilon:g} for at most {self.size} people the "
-                        "noise hides whether half of them are shared or none",
-                        hint,
-                    )
-                ]
-            )
+        if _is_useful(self.size, self.epsilon, self.delta):
+            return
+        least = _least_useful(self.size, self.delta)
+        hint = (
+            f"allow ε = {least:g} or more"
+            if least is not None
+            else f"no ε up to {LARGEST_EPSILON:g} helps so few people"
+        )
+        what = (
+            f"with ε = {self.epsilon:g} for at most {self.size} people the "
+            "noise hides whether half of them are shared or none"
+        )
+        raise ConfigError([Problem("joining", what, hint)])
 
     @property
     def noise(self) -> JoiningNoise:
@@ -93,7 +227,7 @@ class JoiningTerms:
     def reach(self) -> float:
         """Half the interval of an intersection of nobody; both sides with this noise.
 
-        What `comparison` will find is of this size, and wider where many are shared.
+        Comparisons have intervals of this size, and wider ones where many are shared.
         """
         return _reach(self.size, self.noise)
 
@@ -117,7 +251,7 @@ def _is_useful(size: int, epsilon: float, delta: float | None) -> bool:
 
 
 def _least_useful(size: int, delta: float | None) -> float | None:
-    """Return the smallest useful epsilon, rounded up; it exists if the largest is."""
+    """Return the smallest useful epsilon, rounded up; None if there is none."""
     if not _is_useful(size, LARGEST_EPSILON, delta):
         return None
     low, high = _LEAST_EPSILON, LARGEST_EPSILON

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answers of a profile: numbers with intervals that hold the truth in 95 %.
 
-These classes are what `profile.json` holds. They check themselves, since files come
+These classes are the content of `profile.json`. They check themselves, since files come
 from others.
 """
 
@@ -96,7 +96,7 @@ class SiteDistance:
     """The distance between the distributions of one column at two sites.
 
     |p - q|, the root of the sum of squared differences: 0 if they are the same, 1.41 if
-    each site has one value, and another one.
+    each site has a single value, and they differ.
     """
 
     left: str
@@ -108,12 +108,8 @@ class SiteDistance:
 class SiteOverlap:
     """Persons that two sites have in common.
 
-    Attributes:
-        left: a site.
-        right: another one.
-        persons: at both.
-        jaccard: these as a share of all that are at one of them; None if it is lost in
-            the noise.
+    `jaccard` is their share of all persons at one of the sites; None if it is lost in
+    the noise.
     """
 
     left: str
@@ -124,13 +120,7 @@ class SiteOverlap:
 
 @dataclass(frozen=True)
 class SiteDuplicates:
-    """Persons of a site that are at others too.
-
-    Attributes:
-        site: its name.
-        persons: at this site.
-        elsewhere: these at others, once for each other site.
-    """
+    """Persons of a site, and those of them at others, once for each other site."""
 
     site: str
     persons: ProfiledNumber

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells whose sum is known from elsewhere: less noise, and quantiles with intervals.
+"""Cells whose sum is known from other tables: less noise, and quantiles with intervals.
 
 All n persons are in one of m cells each. Cells y have independent noise of variance v,
 and n is known from other tables with variance d. The best linear unbiased counts are
@@ -60,11 +60,8 @@ class Spread:
     Attributes:
         noised: as released.
         variance: of the noise on each.
-        people: how many there are, from elsewhere.
+        people: how many there are, from other tables.
         doubt: the variance of that number; infinite if it is not known.
-
-    Raises:
-        ValueError: if there are fewer than two cells.
     """
 
     noised: Floats
@@ -76,17 +73,17 @@ class Spread:
         checks.in_range(2, 2**24, cells=len(self.noised))
 
     @classmethod
-    def of(cls, told: ReleasedTable, people: Estimate) -> "Spread":
+    def of(cls, released: ReleasedTable, people: Estimate) -> "Spread":
         """Return the cells of a table of one row, all sites together.
 
         `people` must be independent of this table.
         """
-        counts, variance = pooled(told)
+        counts, variance = pooled(released)
         return cls(counts[0], variance, people.value, people.variance)
 
     @property
     def _share(self) -> float:
-        """1 / m', the part of what is missing in sum that a cell is given."""
+        """1 / m', the part of the missing sum that a cell is given."""
         if not self.variance:
             return 0.0
         return 1 / (len(self.noised) + self.doubt / self.variance)
@@ -120,9 +117,9 @@ class Spread:
         starts, stops = [], []
         for length in self._lengths:
             least = self.hidden * math.sqrt(length)
-            found = np.flatnonzero(upto[length:] - upto[:-length] > least)
-            starts += [(int(start), length) for start in found]
-            stops += [(int(start) + length, -length) for start in found]
+            first_cells = np.flatnonzero(upto[length:] - upto[:-length] > least)
+            starts += [(int(start), length) for start in first_cells]
+            stops += [(int(start) + length, -length) for start in first_cells]
         if not starts:
             return 0, len(values)
         # Of all runs the innermost at either end, which is the shortest one: a longer
@@ -152,14 +149,11 @@ class Spread:
     def place(
         self, share: float, confidence: float = CONFIDENCE
     ) -> QuantileSpan | None:
-        """The cell in which a share of all values is reached.
+        """The cell in which a share of all values is reached; None if it may not exist.
 
         As `estimates.range_counts.quantile`: cell k is it if D(k) >= 0 > D(k - 1), D(k)
         the count up to k less the share of the total; the interval holds every cell
         from the first to the last that neither of two tests rejects.
-
-        Returns:
-            None if it is not sure that anybody has a value.
 
         Guarantees:
             The interval covers the true cell with this confidence at least.
@@ -197,32 +191,31 @@ class Spread:
 
 @dataclass(frozen=True)
 class PersonTotal:
-    """The number of persons counted: sums of tables, put together by their precision.
+    """The number of persons counted: sums of tables, weighted by their precision.
 
     Everybody is in one cell of each table, at each of their sites, so the sum of a
-    table's cells is the number of persons with noise. A table of few cells tells it
-    well, and with it the sum of every other table. The public number of persons is not
-    used for that: it may be rough, and a person at two sites is counted at both.
+    table's cells is the number of persons with noise. A table of few cells gives it
+    precisely, and with it the sum of every other table. The public number of persons
+    is not used for that: it may be rough, and a person at two sites is counted at both.
     """
 
-    told: tuple[ReleasedTable, ...]
+    tables: tuple[ReleasedTable, ...]
 
     @property
     def counted(self) -> Estimate:
         """The number of persons, from all tables."""
-        return _together(self.told)
+        return _together(self.tables)
 
-    def without(self, told: ReleasedTable) -> Estimate:
+    def without(self, released: ReleasedTable) -> Estimate:
         """Return the number of persons from all other tables: independent of this one.
 
-        Returns:
-            An estimate of infinite variance if there is no other table.
+        It has an infinite variance if there is no other table.
         """
-        return _together([other for other in self.told if other is not told])
+        return _together([other for other in self.tables if other is not released])
 
 
-def _together(told: Sequence[ReleasedTable]) -> Estimate:
-    sums = [_sum(table) for table in told]
+def _together(tables: Sequence[ReleasedTable]) -> Estimate:
+    sums = [_sum(table) for table in tables]
     exact = [value for value, variance in sums if not variance]
     if exact:
         return from_variance(exact[0], 0.0)
@@ -233,6 +226,6 @@ def _together(told: Sequence[ReleasedTable]) -> Estimate:
     return from_variance(value, 1 / precision)
 
 
-def _sum(told: ReleasedTable) -> tuple[float, float]:
-    counts, variance = pooled(told)
+def _sum(released: ReleasedTable) -> tuple[float, float]:
+    counts, variance = pooled(released)
     return float(counts.sum()), variance * counts.size

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile of a federation, how it is made from released tables, and its bytes.
+"""The profile of a federation and its columns, from released tables, and its bytes.
 
-A profile is a file that others read, so bytes are read strictly: what is read and
-written again must be the same bytes, which leaves no room for keys that nobody knows,
-keys given twice or numbers written otherwise.
+A profile is a file that others read, so bytes are read strictly: the profile that is
+read must be written as the same bytes, which leaves no room for unknown keys, keys
+given twice or numbers written otherwise.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,18 +16,122 @@ from pydantic import TypeAdapter, ValidationError
 from lexfed import checks
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.profile.answers import SiteDuplicates, SiteOverlap
-from lexfed.sketch.profile.cell_spread import PersonTotal
-from lexfed.sketch.profile.column_profile import ColumnProfile, profile_of
-from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.estimates.intervals import Estimate, from_variance
+from lexfed.sketch.profile import number_summaries, site_comparisons, value_lists
+from lexfed.sketch.profile.answers import (
+    ProfiledHistogram,
+    ProfiledNumber,
+    ProfiledQuantile,
+    SiteDistance,
+    SiteDuplicates,
+    SiteOverlap,
+    ValueCount,
+    check,
+)
+from lexfed.sketch.profile.cell_spread import PersonTotal, Spread
 from lexfed.sketch.profile.site_comparisons import elsewhere, overlaps
-from lexfed.sketch.queries.requested_tables import ReleasedTable
+from lexfed.sketch.queries.refinements import asked_prefixes
+from lexfed.sketch.queries.requested_tables import MOST_PREFIXES, ReleasedTable
+from lexfed.tiers import Tier
 
 VERSION: Final = 1
-"""Of the file; whatever an older reader would misunderstand raises it."""
+"""Of the file; any change that an older reader would misunderstand raises it."""
 
 MOST_BYTES = 64 * 2**20
 """No profile is larger."""
+
+
+ProfiledKind = Literal["number", "category", "flag"]
+
+
+@dataclass(frozen=True)
+class ProfiledColumn:
+    """One column of a profile, as declared; its unknown parts are None.
+
+    Attributes:
+        name: as in the configuration.
+        kind: number, category or flag; texts and keys are not profiled.
+        tier: how sensitive it is.
+        range: lowest and highest value of a number; None if it is sought.
+        values: the list of a category; None if it is sought.
+    """
+
+    name: str
+    kind: ProfiledKind
+    tier: Tier
+    range: tuple[float, float] | None = None
+    values: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.range is not None and self.kind != "number":
+            raise ValueError(f"expected no `range` of a {self.kind}")
+        if self.values is not None and self.kind != "category":
+            raise ValueError(f"expected no `values` of a {self.kind}")
+
+    @property
+    def codes(self) -> tuple[str, ...] | None:
+        """Labels of cells of exact codes: the list, or no and yes of a flag."""
+        return ("no", "yes") if self.kind == "flag" else self.values
+
+
+ColumnNote = Literal[
+    "nothing-seen", "no-range", "no-values", "long-values", "many-values"
+]
+"""Reasons for something missing or incomplete:
+
+    nothing-seen  no cell stands out of the noise
+    no-range      the column has numbers, but their range was not found
+    no-values     no value stands out of the noise
+    long-values   some are too long to be found, only their beginnings are known
+    many-values   more beginnings stood out than can be followed
+"""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """The profile of a column.
+
+    Attributes:
+        name: as in the configuration.
+        kind: number, category or flag.
+        tier: label of how sensitive it is.
+        missing: share of persons without a value; None if it was not asked.
+        range: of a number: what to declare, declared or found.
+        quantiles: of a number.
+        histogram: of a number.
+        values: of a category or a flag, with counts; as declared, or as found, the
+            most frequent first.
+        other: persons with a value that is not listed.
+        distances: between sites, where each has tables of its own.
+        notes: why something is missing.
+        found: whether range or values come from the data and not from a declaration.
+    """
+
+    name: str
+    kind: ProfiledKind
+    tier: str
+    missing: ProfiledNumber | None = None
+    range: tuple[float, float] | None = None
+    quantiles: tuple[ProfiledQuantile, ...] = ()
+    histogram: ProfiledHistogram | None = None
+    values: tuple[ValueCount, ...] = ()
+    other: ProfiledNumber | None = None
+    distances: tuple[SiteDistance, ...] = ()
+    notes: tuple[ColumnNote, ...] = ()
+    found: bool = False
+
+    def __post_init__(self) -> None:
+        Tier.parse(self.tier)
+        shares = tuple(each.share for each in self.quantiles)
+        check(shares in ((), number_summaries.SHARES), "all quantiles, or none")
+        if self.range is not None:
+            low, high = self.range
+            check(math.isfinite(high - low) and low < high, "a range that rises")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The values that are known whole: what a declaration can list."""
+        return tuple(each.value for each in self.values if each.whole)
 
 
 @dataclass(frozen=True)
@@ -56,7 +161,7 @@ class FederationProfile:
             raise ValueError("expected every column once")
 
     def column(self, name: str) -> ColumnProfile | None:
-        """Return the profile of a column, if it was asked about."""
+        """Return the profile of a column, if it is in the profile."""
         return next((each for each in self.columns if each.name == name), None)
 
     def to_bytes(self) -> bytes:
@@ -72,9 +177,6 @@ class FederationProfile:
         Guarantees:
             Bytes that are read are, written again, the same bytes.
             No bytes raise anything but `DataError`.
-
-        Raises:
-            DataError: if they are no profile of this version.
         """
         if len(data) > MOST_BYTES:
             _refuse(where, f"{len(data)} bytes are more than any profile has")
@@ -98,25 +200,18 @@ def _refuse(where: str, what: str) -> NoReturn:
 
 
 def build_profile(
-    told: Sequence[ReleasedTable],
+    tables: Sequence[ReleasedTable],
     columns: Sequence[ProfiledColumn],
     sites: tuple[str, ...],
     people: float,
 ) -> FederationProfile:
-    """Return the profile of a federation from released tables.
+    """Return the profile of a federation from all released tables, in any order.
 
-    Args:
-        told: all tables, in any order.
-        columns: those that were asked about, as declared.
-        sites: names of the sites, in the order of the tables that each of them has.
-        people: how many persons there are, which is public; it may be rough, and
-            nothing is computed from it.
-
-    Raises:
-        ValueError: if tables do not fit the columns or sites.
+    `sites` are in the order of the tables that each of them has; `people` is public,
+    may be rough, and nothing is computed from it.
     """
-    keys = [table for table in told if table.table.domain == "keys"]
-    counts = tuple(table for table in told if table.table.domain != "keys")
+    keys = [table for table in tables if table.table.domain == "keys"]
+    counts = tuple(table for table in tables if table.table.domain != "keys")
     everybody = PersonTotal(counts)
     # A sketch of one site alone has nobody to be compared with.
     shared = [table for table in keys if table.table.sites > 1]
@@ -134,4 +229,136 @@ def build_profile(
         ),
         overlaps=tuple(pair for table in shared for pair in overlaps(table, sites)),
         elsewhere=tuple(each for table in shared for each in elsewhere(table, sites)),
+    )
+
+
+def profile_of(
+    column: ProfiledColumn,
+    tables: Sequence[ReleasedTable],
+    people: PersonTotal,
+    names: Sequence[str],
+) -> ColumnProfile:
+    """Return the profile of a column from its tables.
+
+    `people` is the number of persons from all tables of the profile; `names` are the
+    sites, in the order of tables that each of them has.
+    """
+    blank = ColumnProfile(column.name, column.kind, column.tier.label)
+    if not tables:
+        return replace(blank, notes=("nothing-seen",))
+    common = replace(
+        blank,
+        missing=_missing(tables, people),
+        distances=_distances(tables, names),
+        found=column.range is None and column.codes is None,
+    )
+    if column.kind == "number":
+        return _number(common, column.range, tables, people)
+    if column.codes is not None:
+        return _listed(common, column.codes, tables, people)
+    return _sought(common, tables, people)
+
+
+def _missing(
+    tables: Sequence[ReleasedTable], people: PersonTotal
+) -> ProfiledNumber | None:
+    """Share of persons without a value, from every table of the column.
+
+    The variance of the ratio is that of the delta method; there is no answer where the
+    number of persons is lost in the noise.
+    """
+    counted = people.counted
+    if counted.low <= 0:
+        return None
+    cells = [Spread.of(table, people.without(table)) for table in tables]
+    absent = best([spread.of_cell(len(spread.noised) - 1) for spread in cells])
+    share = min(max(absent.value / counted.value, 0.0), 1.0)
+    variance = (absent.variance + share**2 * counted.variance) / counted.value**2
+    return ProfiledNumber.of(
+        from_variance(absent.value / counted.value, variance).within(0, 1)
+    )
+
+
+def best(estimates: Sequence[Estimate]) -> Estimate:
+    """The best mean of independent estimates of one number."""
+    if not all(each.variance for each in estimates):
+        return min(estimates, key=lambda each: each.variance)
+    precision = [1 / each.variance for each in estimates]
+    value = sum(
+        each.value * weight for each, weight in zip(estimates, precision, strict=True)
+    )
+    return from_variance(value / sum(precision), 1 / sum(precision))
+
+
+def _distances(
+    tables: Sequence[ReleasedTable], names: Sequence[str]
+) -> tuple[SiteDistance, ...]:
+    apart = [table for table in tables if table.table.sites > 1]
+    for domain in ("bins", "codes", "doubles"):
+        for table in apart:
+            if table.table.domain == domain:
+                people = site_comparisons.people_by_site(apart)
+                return site_comparisons.distances(table, people, names)
+    return ()
+
+
+def _number(
+    common: ColumnProfile,
+    declared: tuple[float, float] | None,
+    tables: Sequence[ReleasedTable],
+    people: PersonTotal,
+) -> ColumnProfile:
+    bins, sizes = (
+        [table for table in tables if table.table.domain == domain]
+        for domain in ("bins", "doubles")
+    )
+    if not bins:
+        return replace(common, notes=("no-range",))
+    scales = [
+        number_summaries.CellScale.of(table, people.without(table))
+        for table in (*bins, *sizes)
+    ]
+    quantiles = number_summaries.quantiles(scales)
+    found_range = number_summaries.range_of(quantiles, scales[0]) if quantiles else None
+    return replace(
+        common,
+        range=declared or found_range,
+        quantiles=quantiles,
+        histogram=number_summaries.histogram(scales[0], scales[-1] if sizes else None),
+        notes=() if quantiles else ("nothing-seen",),
+    )
+
+
+def _listed(
+    common: ColumnProfile,
+    values: Sequence[str],
+    tables: Sequence[ReleasedTable],
+    people: PersonTotal,
+) -> ColumnProfile:
+    everybody = people.without(tables[0])
+    listed = value_lists.declared_values(tables[0], values, everybody)
+    seen = any(each.count.low for each in listed)
+    return replace(
+        common,
+        values=tuple(listed),
+        other=value_lists.other_count(tables[0], everybody),
+        notes=() if seen else ("nothing-seen",),
+    )
+
+
+def _sought(
+    common: ColumnProfile, tables: Sequence[ReleasedTable], people: PersonTotal
+) -> ColumnProfile:
+    values = value_lists.found_values(tables)
+    full = any(len(asked_prefixes(table)) == MOST_PREFIXES for table in tables)
+    notes: dict[ColumnNote, bool] = {
+        "no-values": not values,
+        "long-values": not all(each.whole for each in values),
+        "many-values": full,
+    }
+    return replace(
+        common,
+        values=tuple(values),
+        other=value_lists.unlisted_count(tables, values, people.without(tables[0])),
+        notes=tuple(note for note, holds in notes.items() if holds),
     )

@@ -2,14 +2,14 @@
 """Ranges, quantiles and histograms of a number, from half octaves and from bins.
 
 Both tables answer every question, with independent noise. Each interval gets its part
-of the error, so that where they meet holds the truth as often as one alone would
+of the error, so that their intersection holds the truth as often as one alone would
 (Bonferroni); half octaves are finer near zero, bins elsewhere.
 
 The range is where 99 % of all values lie, widened outward to round numbers: it is to be
-declared, and what lies outside is clamped. Where noise leaves open where these end, it
-goes as far as their intervals, but not beyond cells that are seen to be occupied. Noise
-hides the ends of a distribution, though: the more persons a cell can have unseen, the
-further it goes on from there, half of the way to the end of the interval at most.
+declared, and values outside are clamped. Where noise leaves the ends open, it goes as
+far as their intervals, but not beyond cells that are seen to be occupied. Noise hides
+the ends of a distribution, though: the more persons a cell can have unseen, the further
+it goes on from there, half of the way to the end of the interval at most.
 """
 
 import math
@@ -28,14 +28,19 @@ from lexfed.sketch.profile.answers import (
 )
 from lexfed.sketch.profile.cell_spread import QuantileSpan, Spread
 from lexfed.sketch.queries.refinements import ERROR, threshold
-from lexfed.sketch.queries.requested_tables import ReleasedTable
-from lexfed.sketch.queries.value_cells import DOUBLES, HALVES, OCTAVES, double_edges
+from lexfed.sketch.queries.requested_tables import (
+    DOUBLES,
+    HALVES,
+    OCTAVES,
+    ReleasedTable,
+    double_edges,
+)
 
 TAIL = 0.005
 """Share of values beyond either end of a range."""
 
 SHARES = (TAIL, 0.25, 0.5, 0.75, 1 - TAIL)
-"""Quantiles that are told."""
+"""Quantiles of a profile."""
 
 _CROWDED = 0.5
 """Share of values in one bin from which bins of equal width show too little."""
@@ -61,16 +66,16 @@ class CellScale:
     edges: Floats
 
     @classmethod
-    def of(cls, told: ReleasedTable, people: Estimate) -> "CellScale":
+    def of(cls, released: ReleasedTable, people: Estimate) -> "CellScale":
         """Return the cells of a table of bins or of doubles, all sites together."""
-        if told.table.domain == "bins":
-            low, high = map(float, told.asked)
-            bins = told.table.width - 3
+        if released.table.domain == "bins":
+            low, high = map(float, released.asked)
+            bins = released.table.width - 3
             edges = np.linspace(low, high, bins + 1)
             edges = np.concatenate([[-np.inf], edges, [np.inf]])
         else:
             edges = np.concatenate([[-np.inf], double_edges()[1:-1], [np.inf]])
-        return cls(Spread.of(told, people), edges)
+        return cls(Spread.of(released, people), edges)
 
     def value(self, place: QuantileSpan) -> float:
         """The number at a place; the finite edge of an outer cell."""
@@ -85,16 +90,13 @@ class CellScale:
 
 
 def quantiles(scales: Sequence[CellScale]) -> tuple[ProfiledQuantile, ...]:
-    """Quantiles of a number from all of its tables; none if nobody is seen.
-
-    Args:
-        scales: the bins, and the half octaves if there are any.
+    """Quantiles of a number from the bins and any half octaves; none if nobody is seen.
 
     Guarantees:
         Each interval covers the true quantile in 95 % of seeds at least.
     """
-    found = (_quantile(scales, share) for share in SHARES)
-    return tuple(each for each in found if each is not None)
+    answers = (_quantile(scales, share) for share in SHARES)
+    return tuple(each for each in answers if each is not None)
 
 
 def _quantile(scales: Sequence[CellScale], share: float) -> ProfiledQuantile | None:
@@ -128,41 +130,36 @@ def _near_zero(number: float) -> float:
     return number if abs(number) > math.ldexp(1.0, OCTAVES[0]) else 0.0
 
 
-def range_of(told: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float, float]:
-    """The range to declare, from the outer quantiles.
-
-    Args:
-        told: quantiles, the lowest first.
-        bins: the table of bins; nothing is declared beyond its ends.
+def range_of(known: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float, float]:
+    """The range to declare, from quantiles, the lowest first, and the ends of the bins.
 
     Guarantees:
         It holds the outer quantiles, as far as they lie between the ends.
         The first end is the smaller one.
     """
     spread, ends = bins.spread, (float(bins.edges[1]), float(bins.edges[-2]))
-    seen = [float(bins.edges[cell]) for cell in spread.occupied]
+    occupied = [float(bins.edges[cell]) for cell in spread.occupied]
     part = min(spread.hidden / (max(spread.people, 1.0) * _MUCH), 1.0) / 2
-    bottom, top = told[0].at, told[-1].at
+    bottom, top = known[0].at, known[-1].at
     mirrored = ProfiledNumber(
         -bottom.value,
         None if bottom.high is None else -bottom.high,
         None if bottom.low is None else -bottom.low,
     )
-    low = -_end(mirrored, -seen[0], -ends[0], part)
-    return rounded(low, _end(top, seen[1], ends[1], part), ends)
+    low = -_end(mirrored, -occupied[0], -ends[0], part)
+    return rounded(low, _end(top, occupied[1], ends[1], part), ends)
 
 
-def _end(quantile: ProfiledNumber, seen: float, asked: float, part: float) -> float:
-    """The upper end of a range.
+def _end(
+    quantile: ProfiledNumber, occupied: float, bins_end: float, part: float
+) -> float:
+    """The upper end of a range, from its upper quantile.
 
-    Args:
-        quantile: the upper one.
-        seen: up to where cells are occupied.
-        asked: the end of the bins.
-        part: of the way from there to the end of the interval.
+    `seen` is the end of the occupied cells, `asked` that of the bins, and `part` how
+    much of the way from there to the end of the interval is added.
     """
-    furthest = asked if quantile.high is None else min(quantile.high, asked)
-    inner = max(min(quantile.value, asked), min(furthest, seen))
+    furthest = bins_end if quantile.high is None else min(quantile.high, bins_end)
+    inner = max(min(quantile.value, bins_end), min(furthest, occupied))
     return inner + part * max(furthest - inner, 0.0)
 
 
@@ -194,17 +191,19 @@ def _by_size(spread: Spread) -> list[int]:
     does are one bar around zero.
     """
     least = threshold(DOUBLES, spread.variance, ERROR)
-    found = np.flatnonzero(spread.noised[:DOUBLES] > least)
-    if not len(found):
+    occupied = np.flatnonzero(spread.noised[:DOUBLES] > least)
+    if not len(occupied):
         return []
-    first, last = int(found[0]), int(found[-1])
-    smallest = min((abs(cell - HALVES) for cell in found if cell != HALVES), default=1)
+    first, last = int(occupied[0]), int(occupied[-1])
+    smallest = min(
+        (abs(cell - HALVES) for cell in occupied if cell != HALVES), default=1
+    )
     inner = range(HALVES - smallest + 2, HALVES + smallest)
     return [cell for cell in range(first, last + 2) if cell not in inner]
 
 
 def _bars(scale: CellScale, starts: list[int], by_size: bool) -> ProfiledHistogram:
-    """Sums of cells between these, with what lies on either side."""
+    """Sums of the cells between `starts`, with the persons on either side."""
     spread, last = scale.spread, len(scale.edges) - 1
     bars = [_persons(spread, start, stop) for start, stop in pairwise(starts)]
     return ProfiledHistogram(

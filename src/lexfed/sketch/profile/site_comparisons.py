@@ -2,15 +2,15 @@
 """Sites compared: persons they have in common, and how far their distributions lie.
 
 **Persons.** The keys of each site are a Count-Sketch of its own, with noise of its own,
-so that products of two tables are unbiased (`estimates.inner_products`). What a site
-shares with all others is its product with their sum.
+so that products of two tables are unbiased (`estimates.noised_cells`). A site's persons
+elsewhere are the product with the sum of all others.
 
 **Distributions.** With p and q a column's distributions at two sites, cells p^ and q^
 have noise of variance t = v (1/F^2 + 1/G^2), F and G the numbers of persons. Then
 |p^ - q^|^2 - m t is unbiased for x = |p - q|^2 and has the variance 4 t x + 2 m t^2;
 the interval holds every x that is not refused by it (Rao's score test), which is a
 quadratic equation. F and G are sums of a site's cells over all of its tables, whose
-noise is neglected: where it is more than a tenth, nothing is told.
+noise is neglected: where it is more than a tenth, there is no answer.
 """
 
 import math
@@ -21,9 +21,12 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.errors import DataError
-from lexfed.sketch.estimates.inner_products import inner_product, second_moment
 from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate, normal_quantile
-from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
+    inner_product,
+    second_moment,
+)
 from lexfed.sketch.estimates.similarities import jaccard
 from lexfed.sketch.profile.answers import (
     ProfiledNumber,
@@ -37,13 +40,13 @@ _CLEAR = 10.0
 """Deviations of its noise that a site's number of persons must have."""
 
 
-def overlaps(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap, ...]:
+def overlaps(released: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap, ...]:
     """Return the overlap of every pair of sites.
 
     Guarantees:
         Intervals cover the truth in 93 to 97 % of seeds.
     """
-    tables = _tables(told, sites)
+    tables = _tables(released, sites)
     return tuple(
         SiteOverlap(
             sites[i],
@@ -55,63 +58,62 @@ def overlaps(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap, ..
     )
 
 
-def elsewhere(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteDuplicates, ...]:
+def elsewhere(
+    released: ReleasedTable, sites: Sequence[str]
+) -> tuple[SiteDuplicates, ...]:
     """Return the number of each site's persons that are at others.
 
     Guarantees:
         Intervals cover the truth in 93 to 97 % of seeds.
     """
-    tables = _tables(told, sites)
-    total = told.counts.sum(axis=0)
+    tables = _tables(released, sites)
+    total = released.counts.sum(axis=0)
     shared = []
-    for name, own in zip(sites, tables, strict=True):
-        noise = told.variance * (len(sites) - 1)
-        rest = NoisedCells(total - own.cells, noise, signed=True)
-        persons = _count(inner_product(own, rest))
-        shared.append(SiteDuplicates(name, _count(second_moment(own)), persons))
+    for name, table in zip(sites, tables, strict=True):
+        noise = released.variance * (len(sites) - 1)
+        rest = NoisedCells(total - table.cells, noise, signed=True)
+        persons = _count(inner_product(table, rest))
+        shared.append(SiteDuplicates(name, _count(second_moment(table)), persons))
     return tuple(shared)
 
 
 def distances(
-    told: ReleasedTable, people: Sequence[float | None], sites: Sequence[str]
+    released: ReleasedTable, people: Sequence[float | None], sites: Sequence[str]
 ) -> tuple[SiteDistance, ...]:
     """Return the distance between the distributions of a column at every two sites.
 
-    Args:
-        told: its table with one part for each site.
-        people: at each site; None where it is not known well enough.
-        sites: their names.
+    The table has one part for each site; `people` is None where a site's number of
+    persons is not known well enough.
 
     Guarantees:
         Intervals cover the truth in 93 % of seeds at least.
     """
     return tuple(
-        SiteDistance(sites[i], sites[j], _distance(told, i, j, left, right))
+        SiteDistance(sites[i], sites[j], _distance(released, i, j, left, right))
         for i, j in combinations(range(len(sites)), 2)
         if (left := people[i]) is not None and (right := people[j]) is not None
     )
 
 
-def people_by_site(told: Sequence[ReleasedTable]) -> list[float | None]:
+def people_by_site(tables: Sequence[ReleasedTable]) -> list[float | None]:
     """Return the number of persons of each site, from tables in which each is once.
 
-    Returns:
-        None for a site whose number is lost in the noise.
+    It is None for a site whose number is lost in the noise.
     """
-    sums = np.mean([table.counts.sum(axis=(1, 2)) for table in told], axis=0)
-    cells = [table.variance * table.table.width for table in told]
-    deviation = math.sqrt(sum(cells)) / len(told)
+    sums = np.mean([table.counts.sum(axis=(1, 2)) for table in tables], axis=0)
+    cells = [table.variance * table.table.width for table in tables]
+    deviation = math.sqrt(sum(cells)) / len(tables)
     return [float(each) if each > _CLEAR * deviation else None for each in sums]
 
 
 def _distance(
-    told: ReleasedTable, i: int, j: int, left: float, right: float
+    released: ReleasedTable, i: int, j: int, left: float, right: float
 ) -> ProfiledNumber:
-    shares: Floats = told.counts[i] / left - told.counts[j] / right
-    noise = told.variance * (1 / left**2 + 1 / right**2)
+    shares: Floats = released.counts[i] / left - released.counts[j] / right
+    noise = released.variance * (1 / left**2 + 1 / right**2)
     squared = float((shares**2).sum())
-    low, high = squared_interval(squared, noise, told.table.width)
-    value = max(squared - told.table.width * noise, low)
+    low, high = squared_interval(squared, noise, released.table.width)
+    value = max(squared - released.table.width * noise, low)
     return ProfiledNumber(math.sqrt(value), math.sqrt(low), math.sqrt(high))
 
 
@@ -128,10 +130,12 @@ def squared_interval(squared: float, noise: float, cells: int) -> tuple[float, f
     return max(half - reach, 0.0), max(half + reach, 0.0)
 
 
-def _tables(told: ReleasedTable, sites: Sequence[str]) -> list[NoisedCells]:
-    if told.table.sites != len(sites):
+def _tables(released: ReleasedTable, sites: Sequence[str]) -> list[NoisedCells]:
+    if released.table.sites != len(sites):
         raise ValueError(f"expected tables of {len(sites)} sites")
-    return [NoisedCells(each, told.variance, signed=True) for each in told.counts]
+    return [
+        NoisedCells(each, released.variance, signed=True) for each in released.counts
+    ]
 
 
 def _jaccard(left: NoisedCells, right: NoisedCells) -> ProfiledNumber | None:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values and how many persons have them: of a declared list, or found letter by letter.
 
-Cells of a declared list are all told, and their intervals are the usual ones. A list
-that was found is another matter: a value is on it *because* its noised count y exceeded
-a threshold T, so y is too large on average. Given that, y follows a normal law cut off
-at T, and
+Cells of a declared list are all released, and their intervals are the usual ones. A
+list that was found is another matter: a value is on it *because* its noised count y
+exceeded a threshold T, so y is too large on average. Given that, y follows a normal law
+cut off at T, and
 
     P(Y >= y | Y > T) = Q((y - f) / s) / Q((T - f) / s),   Q the upper tail,
 
 grows with the true count f. Where it is 2.5 %, 50 % and 97.5 % are the ends and the
-value told: exact for a value that is listed, however near the threshold it is. Whether
-the beginnings of a value stood out does not matter, since the noise of other tables is
-independent.
+value of the answer: exact for a value that is listed, however near the threshold it is.
+Whether the beginnings of a value stood out does not matter, since the noise of other
+tables is independent.
 """
 
 import math
@@ -35,17 +35,14 @@ _FAR = 10.0
 
 
 def declared_values(
-    told: ReleasedTable, values: Sequence[str], people: Estimate
+    released: ReleasedTable, values: Sequence[str], people: Estimate
 ) -> list[ValueCount]:
     """Return every value of a declared list, in its order.
 
     Guarantees:
         Each interval covers the true count in 95 % of seeds.
-
-    Raises:
-        ValueError: if the table has another number of values.
     """
-    spread = Spread.of(told, people)
+    spread = Spread.of(released, people)
     if len(spread.noised) != len(values) + 2:
         raise ValueError(f"expected {len(spread.noised) - 2} values, got {len(values)}")
     return [
@@ -54,15 +51,15 @@ def declared_values(
     ]
 
 
-def other_count(told: ReleasedTable, people: Estimate) -> ProfiledNumber:
+def other_count(released: ReleasedTable, people: Estimate) -> ProfiledNumber:
     """Return the number of persons with a value that is not on a declared list."""
-    spread = Spread.of(told, people)
+    spread = Spread.of(released, people)
     return ProfiledNumber.of(
         spread.of_cell(len(spread.noised) - 2).within(0.0, math.inf)
     )
 
 
-def found_values(told: Sequence[ReleasedTable]) -> list[ValueCount]:
+def found_values(tables: Sequence[ReleasedTable]) -> list[ValueCount]:
     """Return the values that were found, the most frequent first.
 
     Guarantees:
@@ -71,7 +68,7 @@ def found_values(told: Sequence[ReleasedTable]) -> list[ValueCount]:
     """
     listed = [
         ValueCount(text_of(pairs), count, whole=is_ended(pairs[-1]))
-        for table in told
+        for table in tables
         for pairs, count in _counted(table)
         if is_ended(pairs[-1]) or len(pairs) == LEVELS
     ]
@@ -79,47 +76,41 @@ def found_values(told: Sequence[ReleasedTable]) -> list[ValueCount]:
 
 
 def unlisted_count(
-    told: Sequence[ReleasedTable], listed: Sequence[ValueCount], people: Estimate
+    tables: Sequence[ReleasedTable], listed: Sequence[ValueCount], people: Estimate
 ) -> ProfiledNumber | None:
-    """Return the number of persons with a value that was not found.
+    """Return the number of persons with a value that was not found, if it is known.
 
     All less those without a value and those listed; the noise of the counts adds up.
-
-    Returns:
-        None if nobody knows how many there are.
     """
     if math.isinf(people.variance):
         return None
-    first = Spread.of(told[0], people)
+    first = Spread.of(tables[0], people)
     missing = first.of_cell(len(first.noised) - 1)
     rest = people.value - missing.value - sum(each.count.value for each in listed)
-    _, variance = pooled(told[0])
+    _, variance = pooled(tables[0])
     spread = from_variance(rest, variance * (len(listed) + 1) + people.variance)
     return ProfiledNumber.of(spread.within(0.0, math.inf))
 
 
-def _counted(told: ReleasedTable) -> list[tuple[tuple[int, ...], ProfiledNumber]]:
-    """Return the cells that stand out, with counts corrected for their choice."""
-    _, variance = pooled(told)
-    cells = len(asked_prefixes(told)) * PAIRS
+def _counted(released: ReleasedTable) -> list[tuple[tuple[int, ...], ProfiledNumber]]:
+    """Return the cells that stand out, with counts corrected for their selection."""
+    _, variance = pooled(released)
+    cells = len(asked_prefixes(released)) * PAIRS
     least = threshold(max(cells, 1), variance, ERROR / LEVELS)
     deviation = math.sqrt(variance)
     return [
         (pairs, chosen_count(noised, least, deviation, noised + _FAR * deviation))
-        for pairs, noised in standing_out(told)
+        for pairs, noised in standing_out(released)
     ]
 
 
 def chosen_count(
     noised: float, least: float, deviation: float, most: float
 ) -> ProfiledNumber:
-    """Return the count of a cell that is told because it came out above `least`.
+    """Return the count of a cell that is listed because it came out above `least`.
 
-    Args:
-        noised: its count as released, above `least`.
-        least: the threshold.
-        deviation: of the noise.
-        most: what the true count is at most.
+    `noised` is its count as released, above the threshold `least`; `most` bounds the
+    true one; `deviation` is that of the noise.
 
     Guarantees:
         The interval covers the true count in 95 % of the seeds in which it is told.

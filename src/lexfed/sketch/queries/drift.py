@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift: a test of two released histograms for different populations.
+"""Drift: columns of a model as few cells, and a test whether their populations differ.
 
-With p and q the two distributions, the distance is |p - q|, the root of the sum of
-squared differences: .1 is as if 7 of 100 persons were in another cell. What is measured
-is |p - q + e|, where e has three parts: noise in both histograms, and who of a larger
-population is there by chance. By the triangle inequality
+**Columns.** Which columns are looked at is known only once a tower is released, so a
+stage has places for some columns, and a query says which. A column is counted by the
+slots that training has anyway:
+
+    number, flag   cells between edges, and one for missing values
+    list           one cell for each value, and one for all others
+
+Edges are public. Where a profile was bought they are edges of its bins, so that both
+count the same persons, and `expected` is the histogram of the profile.
+
+**Test.** With p and q the distributions of two released histograms, the distance is |p
+- q|, the root of the sum of squared differences: .1 is as if 7 of 100 persons were in
+another cell. The measured distance is |p - q + e|, where e has three parts: noise in
+both histograms, and the chance that made the persons a sample of a larger population.
+By the triangle inequality
 
     |p - q| >= |p - q + e| - |e|,
 
@@ -23,10 +34,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed import checks
-from lexfed.arrays import Floats
+from lexfed.arrays import Floats, Integers
+from lexfed.data.encoding import Encoding
+from lexfed.sketch.queries.requested_tables import RequestedTable
 
 ERROR = 0.05
-"""Chance that a lower end is above the truth, over all that are asked together."""
+"""Chance that a lower end is above the truth, over all comparisons made together."""
 
 WORTH_A_WARNING = 0.1
 """Distance from which a drift is worth a word."""
@@ -34,14 +47,16 @@ WORTH_A_WARNING = 0.1
 TOTAL = 5.0
 """Deviations that a total must be above zero."""
 
+CELLS = 16
+"""Cells of a number, the one for missing values not counted."""
+
+EVEN_EDGES = tuple(2.0 * edge / CELLS - 1.0 for edge in range(1, CELLS))
+FLAG_EDGES = (0.5,)
+
 
 @dataclass(frozen=True)
 class NoisedHistogram:
-    """Persons by cell, with independent noise of one variance on each.
-
-    Raises:
-        ValueError: unless there are two finite cells at least, and a finite variance.
-    """
+    """Persons by cell, with independent noise of one variance on each."""
 
     counts: Floats
     variance: float
@@ -104,9 +119,6 @@ def drift(before: NoisedHistogram, now: NoisedHistogram, asked: int = 1) -> Drif
     Guarantees:
         Where both are samples of one distribution, one of `asked` comparisons warns
         in at most 5 % of all cases.
-
-    Raises:
-        ValueError: if the cells are not the same.
     """
     checks.in_range(1, 2**30, asked=asked)
     if before.counts.size != now.counts.size:
@@ -124,3 +136,87 @@ def _largest_square(spread: Floats, asked: int) -> float:
     x = math.log(asked / ERROR)
     deviation = math.sqrt(x * float(np.square(spread).sum()))
     return float(spread.sum()) + 2.0 * deviation + 2.0 * x * float(spread.max())
+
+
+@dataclass(frozen=True)
+class WatchedColumn:
+    """A column that may be looked at.
+
+    Attributes:
+        name: of the column.
+        slots: where a unit's inputs hold it: a number, and where it is missing; or one
+            for each value of a list.
+        edges: between the cells of a number, rising; empty for a list.
+        expected: persons in each cell, as they were released before; or empty.
+        variance: of the noise on each of them.
+    """
+
+    name: str
+    slots: tuple[int, ...]
+    edges: tuple[float, ...] = ()
+    expected: tuple[float, ...] = ()
+    variance: float = 0.0
+
+    def __post_init__(self) -> None:
+        rising = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
+        if not self.slots or (self.edges and len(self.slots) > 2) or not rising:
+            raise ValueError(f"expected slots and rising edges of column {self.name}")
+        if self.expected and len(self.expected) != self.cells:
+            raise ValueError(f"expected one number for each cell of {self.name}")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, the last one for missing values."""
+        return (len(self.edges) + 1 if self.edges else len(self.slots)) + 1
+
+    @property
+    def before(self) -> NoisedHistogram | None:
+        """The histogram that was released before; None if there is none."""
+        if not self.expected:
+            return None
+        return NoisedHistogram(np.array(self.expected), self.variance)
+
+    def cells_of(self, inputs: Floats) -> Integers:
+        """Return the cell of every row of encoded slots, [..., slots].
+
+        Guarantees:
+            Every row has one cell, whatever its slots hold.
+            No slot of another column is read.
+        """
+        own = inputs[..., list(self.slots)]
+        missing = self.cells - 1
+        if not self.edges:
+            known = (own == 1.0).any(axis=-1)
+            return np.where(known, (own == 1.0).argmax(axis=-1), missing)
+        # Edges in the precision of the inputs: a value on an edge stays on its side.
+        edges = np.asarray(self.edges, dtype=inputs.dtype)
+        cells = np.searchsorted(edges, own[..., 0], side="right")
+        if len(self.slots) == 1:
+            return cells
+        return np.where(own[..., 1] == 1.0, missing, cells)
+
+
+def watched_columns(encoding: Encoding) -> tuple[WatchedColumn, ...]:
+    """Return the columns of a model as they are watched where nothing is expected.
+
+    Numbers have cells of equal width in the unit of the model.
+    """
+    return tuple(_watched(encoding, name) for name in encoding.columns)
+
+
+def _watched(encoding: Encoding, name: str) -> WatchedColumn:
+    places = tuple(int(place) for place in encoding.slots_of_column(name))
+    kind = encoding.slots[places[0]].kind
+    if kind == "onehot":
+        return WatchedColumn(name, places)
+    return WatchedColumn(name, places, FLAG_EDGES if kind == "flag" else EVEN_EDGES)
+
+
+def places_for(
+    tier: str, columns: int, width: int, sites: int
+) -> tuple[RequestedTable, ...]:
+    """Return places for columns chosen later, each with a table for every site."""
+    return tuple(
+        RequestedTable(f"column {place} up to {tier}", "chosen", (), width, sites=sites)
+        for place in range(1, columns + 1)
+    )

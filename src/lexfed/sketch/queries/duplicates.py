@@ -4,9 +4,9 @@
 Every site has a Count-Sketch of the keys of its persons, with noise. The inner product
 of a site's table with the sum of all others counts its persons elsewhere, once for each
 other site. Noise of different sites is independent, so the product is unbiased, and its
-variance is known (`estimates.inner_products`).
+variance is known (`estimates.noised_cells`).
 
-What is acted upon is the lower end. It is below the truth **at all sites at once** with
+Decisions use the lower end. It is below the truth **at all sites at once** with
 probability 95 %: each site has a normal bound of its own at 5 % by the number of sites,
 half of it for the product and half for the size that it is divided by.
 """
@@ -18,20 +18,20 @@ from statistics import NormalDist
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.sketch.estimates.inner_products import (
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
     moment_rows,
     moment_variance,
     product_rows,
     product_variance,
 )
-from lexfed.sketch.estimates.noised_cells import NoisedCells
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 ERROR = 0.05
 """Chance that the lower end of some site is above the truth."""
 
 _HONEST = 2.0**53
-"""Cells beyond it are of no honest sum, and say nothing."""
+"""No honest sum has larger cells; they say nothing."""
 
 
 @dataclass(frozen=True)
@@ -47,49 +47,42 @@ class DuplicateShare:
     at_least: float
 
 
-def duplicate_shares(told: ReleasedTable) -> tuple[DuplicateShare, ...]:
+def duplicate_shares(released: ReleasedTable) -> tuple[DuplicateShare, ...]:
     """Return for each site the share of its persons that are seen elsewhere.
 
     Guarantees:
         Where no two sites share a person, some `at_least` is above zero in at most 5 %
         of all cases.
         Whatever the cells are, both numbers are in [0, 1].
-
-    Raises:
-        ValueError: if the table is none of keys by site, or there is one site only.
     """
-    if told.table.domain != "keys" or told.table.sites < 2:
+    if released.table.domain != "keys" or released.table.sites < 2:
         raise ValueError("expected a table of keys for each of several sites")
-    cells = told.counts.reshape(told.table.shape)
+    cells = released.counts.reshape(released.table.shape)
     if not bool((np.abs(cells) <= _HONEST).all()):
-        return (DuplicateShare(0.0, 0.0),) * told.table.sites
+        return (DuplicateShare(0.0, 0.0),) * released.table.sites
     total = cells.sum(axis=0)
-    return tuple(_of_site(own, total - own, told) for own in cells)
+    return tuple(_of_site(own, total - own, released) for own in cells)
 
 
-def persons_by_site(told: ReleasedTable) -> Floats:
+def persons_by_site(released: ReleasedTable) -> Floats:
     """Return the number of persons of each site, as its table of keys shows it.
 
     Guarantees:
         Whatever the cells are, every number is finite and at least 0.
     """
-    cells = told.counts.reshape(told.table.shape)
+    cells = released.counts.reshape(released.table.shape)
     if not bool((np.abs(cells) <= _HONEST).all()):
         return np.zeros(len(cells))
-    tables = (NoisedCells(own, told.variance, signed=True) for own in cells)
+    tables = (NoisedCells(own, released.variance, signed=True) for own in cells)
     return np.array([max(0.0, float(moment_rows(table).mean())) for table in tables])
 
 
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
     """Return the standard deviation of an overlap before anything is released.
 
-    It is that of `estimates.inner_products.best_cells`, with square = 2 rho.
-
-    Args:
-        cells: of one site's table, depth times width.
-        square: what the release costs as a square of add/remove Gaussian privacy.
-        site: public number of the site's persons.
-        rest: of all others.
+    It is that of `estimates.noised_cells.best_cells`, with square = 2 rho, the cost of
+    the release as a square of add/remove Gaussian privacy, for a table of `cells` per
+    site and public numbers of persons at the site and at the rest.
     """
     return math.sqrt(site * rest / cells + (site + rest) / square + cells / square**2)
 
@@ -99,10 +92,10 @@ def reach(sites: int) -> float:
     return NormalDist().inv_cdf(1.0 - ERROR / (2 * sites))
 
 
-def _of_site(own: Floats, others: Floats, told: ReleasedTable) -> DuplicateShare:
-    sites = told.table.sites
-    left = NoisedCells(own, told.variance, signed=True)
-    right = NoisedCells(others, (sites - 1) * told.variance, signed=True)
+def _of_site(own: Floats, others: Floats, released: ReleasedTable) -> DuplicateShare:
+    sites = released.table.sites
+    left = NoisedCells(own, released.variance, signed=True)
+    right = NoisedCells(others, (sites - 1) * released.variance, signed=True)
     size = float(moment_rows(left).mean())
     rest = float(moment_rows(right).mean())
     common = float(product_rows(left, right).mean())

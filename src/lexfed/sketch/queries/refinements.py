@@ -20,12 +20,12 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.data.letter_pairs import LEVELS, PAIRS, is_ended, is_pair
-from lexfed.sketch.queries.requested_tables import ReleasedTable
-from lexfed.sketch.queries.value_cells import (
+from lexfed.sketch.queries.requested_tables import (
     BINS,
     DOUBLES,
     HALVES,
     MOST_PREFIXES,
+    ReleasedTable,
     double_edges,
 )
 
@@ -39,9 +39,9 @@ _ROUND = (1, 2, 4, 5, 10, 20)
 """Widths of bins, times a power of ten."""
 
 
-def pooled(told: ReleasedTable) -> tuple[Floats, float]:
+def pooled(released: ReleasedTable) -> tuple[Floats, float]:
     """Cells of all sites together, [depth, width], and the variance of their noise."""
-    return told.counts.sum(axis=0), told.variance * len(told.counts)
+    return released.counts.sum(axis=0), released.variance * len(released.counts)
 
 
 def threshold(cells: int, variance: float, error: float) -> float:
@@ -49,23 +49,20 @@ def threshold(cells: int, variance: float, error: float) -> float:
     return math.sqrt(2 * variance * math.log(cells / error))
 
 
-def ends_after(told: ReleasedTable) -> tuple[float, float] | None:
+def ends_after(released: ReleasedTable) -> tuple[float, float] | None:
     """Return the range of a column to look into, or None if nothing stands out.
 
     Guarantees:
         Where there is nothing but noise, it is None with probability 1 - ERROR.
         Every half octave that stands out lies between the ends.
         The ends are finite, and the first is the smaller one.
-
-    Raises:
-        ValueError: if the table is of another domain.
     """
-    _check_domain(told, "doubles")
-    counts, variance = pooled(told)
-    found = np.flatnonzero(counts[0, :DOUBLES] > threshold(DOUBLES, variance, ERROR))
-    if not len(found):
+    _check_domain(released, "doubles")
+    counts, variance = pooled(released)
+    occupied = np.flatnonzero(counts[0, :DOUBLES] > threshold(DOUBLES, variance, ERROR))
+    if not len(occupied):
         return None
-    low, high = _widened(int(found[0]), int(found[-1]))
+    low, high = _widened(int(occupied[0]), int(occupied[-1]))
     return _rounded(low, high)
 
 
@@ -102,68 +99,59 @@ def _written(whole: int, power: int) -> float:
     return float(f"{whole}e{power}")
 
 
-def prefixes_after(told: ReleasedTable, level: int) -> Floats:
-    """Return the prefixes to be asked at a level, from the level before it.
+def prefixes_after(released: ReleasedTable, level: int) -> Floats:
+    """Return the prefixes to request at a level, from the level before it.
 
-    Returns:
-        MOST_PREFIXES prefixes of level - 1 pairs each, one after the other, the largest
-        first; -1 where there are no more.
+    There are MOST_PREFIXES prefixes of level - 1 pairs each, one after the other, the
+    largest first; -1 where there are no more.
 
     Guarantees:
         Where there is nothing but noise, no prefix is found at any level of a column
         with probability 1 - ERROR.
         No prefix has ended, and each is one that was asked and a pair that a text can
         have.
-
-    Raises:
-        ValueError: if the table is of another domain or level.
     """
-    found = [prefix for prefix, _ in standing_out(told) if not is_ended(prefix[-1])]
-    if level != told.table.level + 1:
-        raise ValueError(f"expected level {told.table.level + 1} next, got: {level}")
+    found = [prefix for prefix, _ in standing_out(released) if not is_ended(prefix[-1])]
+    if level != released.table.level + 1:
+        raise ValueError(
+            f"expected level {released.table.level + 1} next, got: {level}"
+        )
     kept = np.full((MOST_PREFIXES, level - 1), -1.0)
     for at, prefix in enumerate(found[:MOST_PREFIXES]):
         kept[at] = prefix
     return kept.reshape(-1)
 
 
-def standing_out(told: ReleasedTable) -> list[tuple[tuple[int, ...], float]]:
+def standing_out(released: ReleasedTable) -> list[tuple[tuple[int, ...], float]]:
     """Return the prefixes that stand out with their counts, the largest first.
 
-    They have one pair more than the prefixes that were asked.
-
-    Raises:
-        ValueError: if the table is of another domain.
+    They have one pair more than the requested prefixes.
     """
-    _check_domain(told, "letters")
-    asked = asked_prefixes(told)
-    counts, variance = pooled(told)
-    cells = counts[0, : len(asked) * PAIRS].reshape(-1, PAIRS)
+    _check_domain(released, "letters")
+    requested = asked_prefixes(released)
+    counts, variance = pooled(released)
+    cells = counts[0, : len(requested) * PAIRS].reshape(-1, PAIRS)
     # Each of the levels has its part of the error.
     least = threshold(max(cells.size, 1), variance, ERROR / LEVELS)
     found = [
-        ((*asked[at], pair), float(cells[at, pair]))
+        ((*requested[at], pair), float(cells[at, pair]))
         for at, pair in np.argwhere(cells > least).tolist()
         if is_pair(pair)
     ]
     return sorted(found, key=lambda item: (-item[1], item[0]))
 
 
-def asked_prefixes(told: ReleasedTable) -> list[tuple[int, ...]]:
-    """Return the prefixes that were asked; at the first level it is the empty one.
-
-    Raises:
-        ValueError: if their number does not fit the table's level.
-    """
-    pairs = told.table.level - 1
-    if len(told.asked) != MOST_PREFIXES * pairs:
+def asked_prefixes(released: ReleasedTable) -> list[tuple[int, ...]]:
+    """Return the requested prefixes; at the first level it is the empty one."""
+    pairs = released.table.level - 1
+    if len(released.asked) != MOST_PREFIXES * pairs:
         raise ValueError(f"expected {MOST_PREFIXES} prefixes of {pairs} pairs")
     if not pairs:
         return [()]
-    rows = told.asked.reshape(MOST_PREFIXES, pairs).astype(np.int64).tolist()
+    rows = released.asked.reshape(MOST_PREFIXES, pairs).astype(np.int64).tolist()
     return [tuple(row) for row in rows if row[0] >= 0]
 
 
-def _check_domain(told: ReleasedTable, domain: str) -> None:
-    if told.table.domain != domain:
-        raise ValueError(f"expected a table of {domain}, got: {told.table.domain}")
+def _check_domain(released: ReleasedTable, domain: str) -> None:
+    if released.table.domain != domain:
+        raise ValueError(f"expected a table of {domain}, got: {released.table.domain}")

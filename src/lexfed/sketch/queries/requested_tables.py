@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that a federation is asked for, and what came back.
+"""Tables that a federation is asked for, the cell of every value, and released tables.
 
 A `RequestedTable` is public and part of a programme: which column, which cells, how
 many rows of hashes. A person's row falls into one cell of each row of the table; a
@@ -10,32 +10,52 @@ Hence
 
 and moves one site's table alone where every site has its own.
 
-    doubles  any number, by sign and half octave        DOUBLES cells, missing
-    bins     a number between two ends that are asked   below, bins, above, missing
-    codes    one of a declared list, or a flag          values, other, missing
-    letters  a text, two letters further than the       PAIRS cells for each prefix,
-             prefixes that are asked                    other, missing
-    keys     the key of a person, by hashes             width cells, with signs chosen
-    a column of the model that a query names   as
-    `lexfed.sketch.queries.watched_columns` says
+    doubles  any number, by sign and half octave, from below: ... [-s, -1) [-1, -1/s)
+    ... s = sqrt(2); the middle cell holds all between -2^-32 and 2^-32; the outer ones
+    all beyond 2^63.5      DOUBLES cells, missing
+    bins     a number between two requested ends   below, bins of equal width, above,
+    missing
+    codes    one of a declared list, or a flag     values, other, missing
+    letters  a text, two letters further than the requested prefixes
+             PAIRS cells for each prefix, other, missing
+    keys     the key of a person, by hashes        width cells, with signs
+    chosen   a column of the model that a query names (`drift.WatchedColumn`)
 
-Which cell a value has is said in `lexfed.sketch.queries.value_cells`.
+Values come from files that nobody looked at, and ends and prefixes from a coordinator
+that nobody need trust. So every function here is total: a value that fits nowhere falls
+into the cell for other values, one that is no number into the cell for missing ones,
+the last of each. A value never has two cells.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
+import numpy as np
+
 from lexfed import checks
-from lexfed.arrays import Floats
+from lexfed.arrays import Floats, Integers
 from lexfed.data.letter_pairs import LEVELS, PAIRS
-from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
-from lexfed.sketch.tables.hashing import check_power_of_two
+from lexfed.sketch.tables.shape import check_power_of_two
 
 Domain = Literal["doubles", "bins", "codes", "letters", "keys", "chosen"]
 
 LARGEST_SEED = 2**53 - 1
 """Programmes are JSON, in which larger integers are not safe."""
+
+OCTAVES = (-32, 64)
+HALVES = 2 * (OCTAVES[1] - OCTAVES[0])
+"""Cells of the numbers of one sign, by half octaves."""
+
+DOUBLES = 2 * HALVES + 1
+"""Cells of all numbers; the one of zero is in the middle, at HALVES."""
+
+BINS = 64
+"""Bins between two ends."""
+
+MOST_PREFIXES = 32
+"""Most prefixes that are extended at once."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +65,7 @@ class RequestedTable:
     Attributes:
         column: whose values are counted; empty for the keys of persons.
         domain: which cells there are.
-        slots: where a unit's inputs hold what is counted; empty for keys and where a
+        slots: where a unit's inputs hold the counted value; empty for keys and where a
             query says it. Of a text they are its first pairs of letters, so there are
             as many as its level.
         width: cells of a row, those for other and missing values included.
@@ -53,9 +73,6 @@ class RequestedTable:
         seed: of the hashes; public.
         sites: number of sites if each has a table of its own, else 0.
         ends: of the bins, where they are declared; None if they are found first.
-
-    Raises:
-        ValueError: if the numbers do not fit the domain.
     """
 
     column: str
@@ -127,7 +144,7 @@ class ReleasedTable:
     """A table with noise, as it was released.
 
     Attributes:
-        table: what was asked.
+        table: what was requested.
         asked: the ends of the bins, or the prefixes; empty for other domains.
         counts: persons by cell, as `RequestedTable.shape`.
         variance: of the noise on every cell.
@@ -137,3 +154,68 @@ class ReleasedTable:
     asked: Floats
     counts: Floats
     variance: float
+
+
+@cache
+def double_edges() -> Floats:
+    """Return the edges of the cells of doubles, rising, [DOUBLES + 1].
+
+    Cell i holds the numbers from edge i to below edge i + 1; the outer ones also all
+    beyond.
+
+    Guarantees:
+        The same bits on every machine: no power is computed.
+    """
+    halves = range(2 * OCTAVES[0], 2 * OCTAVES[1] + 1)
+    positive = [math.ldexp(math.sqrt(2.0) if k % 2 else 1.0, k // 2) for k in halves]
+    edges = np.array([*(-edge for edge in reversed(positive)), *positive])
+    edges.flags.writeable = False
+    return edges
+
+
+def double_cells(values: Floats) -> Integers:
+    """Return the cell of every number; DOUBLES where it is missing."""
+    found = np.searchsorted(double_edges()[1:-1], values, side="right")
+    return np.where(np.isnan(values), DOUBLES, found)
+
+
+def bin_cells(values: Floats, low: float, high: float, width: int) -> Integers:
+    """Return below = 0, the bins from 1, above = width - 2, missing = width - 1.
+
+    Bins are [e_0, e_1), ..., [e_n-1, e_n], the last one closed.
+    """
+    bins = width - 3
+    # Ends that are none make no bins, and still no value has a cell outside the table.
+    with np.errstate(all="ignore"):
+        part = np.nan_to_num((values - low) / (high - low), nan=0.0).clip(0.0, 1.0)
+    cells = 1 + np.minimum((part * bins).astype(np.int64), bins - 1)
+    cells = np.where(values < low, 0, np.where(values > high, width - 2, cells))
+    return np.where(np.isnan(values), width - 1, cells)
+
+
+def code_cells(values: Floats, width: int) -> Integers:
+    """Return the position in the list, other = width - 2, missing = width - 1."""
+    known = (values >= 0) & (values < width - 2) & (values == np.floor(values))
+    cells = np.where(known, np.where(known, values, 0.0).astype(np.int64), width - 2)
+    return np.where(np.isnan(values), width - 1, cells)
+
+
+def letter_cells(pairs: Floats, prefixes: Floats) -> Integers:
+    """Return prefix * PAIRS + next pair, then other, then missing.
+
+    `pairs` are codes of the first pairs of letters of each text, [..., level];
+    `prefixes` are [n, level - 1], one empty one at level 1. A text that fits several is
+    counted for the first.
+    """
+    *earlier, last = np.moveaxis(pairs, -1, 0)
+    other = len(prefixes) * PAIRS
+    fits = np.full(last.shape, -1, dtype=np.int64)
+    for place in reversed(range(len(prefixes))):
+        same = np.ones(last.shape, dtype=np.bool_)
+        for pair, wanted in zip(earlier, prefixes[place], strict=True):
+            same &= pair == wanted
+        fits[same] = place
+    known = (last >= 0) & (last < PAIRS) & (last == np.floor(last)) & (fits >= 0)
+    code = np.where(known, last, 0.0).astype(np.int64)
+    cells = np.where(known, fits * PAIRS + code, other)
+    return np.where(np.isnan(pairs[..., 0]), other + 1, cells)

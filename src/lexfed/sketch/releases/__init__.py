@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sketches with noise: what one person moves, what a release costs, and its noise.
+"""Sketches with noise: sensitivity, price, and the noise itself.
 
-    sensitivity          how far one person moves tables, in L1 and L2
-    noised_sketch        Gaussian noise: plan, event, release
-    noise_shares         the same in shares, for tables seen only as a masked sum
+    noised_sketch        sensitivity; Gaussian noise: plan, event, release
     laplace              two-sided geometric noise, with pure epsilon
     randomised_response  flipped bits of Bloom filters, with pure epsilon
     cadence              how often a sketch gets new noise

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cadence: how often a sketch gets new noise, and what that costs.
 
-Every new noise on the same people is a new release, and R releases of multiplier z
-cost as one of multiplier z/sqrt(R). A sketch that is renewed in each of T rounds burns
-the budget with T although it hardly changes. So a noised sketch is kept, which costs
+Every new noise on the same people is a new release, and R releases of multiplier z cost
+as one of multiplier z/sqrt(R). A sketch that is renewed in each of T rounds uses up the
+budget with T although it hardly changes. So a noised sketch is kept, which costs
 nothing, and renewed only
 
     every E rounds              ceil(T/E) releases, and
-    when it is of something else    at most `changes` more,
+    when its subject changes    at most `changes` more,
 
-or running sums are released by a tree (`running_sums`). Every round without either is
+or running sums are released by a tree (`running_sums`). Renewal in every round is
 refused, with the cost it would have.
 
-**When to renew must be public.** Words that say what a sketch is of (the features of a
-released model, the sites that take part) may decide; the data may not: a renewal
-*because the data changed* tells that they did.
+**When to renew must be public.** Public words for the subject of a sketch (the features
+of a released model, the sites that take part) may decide; the data may not: a renewal
+*because the data changed* reveals that they did.
 """
 
 import math
@@ -39,7 +39,7 @@ class Cadence:
     Attributes:
         rounds: how many rounds there are.
         every: rounds from one planned renewal to the next; None for the first only.
-        changes: how often the sketch may become one of something else.
+        changes: how often the subject of the sketch may change.
     """
 
     rounds: int
@@ -59,7 +59,7 @@ class Cadence:
         return planned + self.changes
 
     def period(self, at: int) -> int:
-        """Return the number of the planned renewal that a round comes after."""
+        """Return the number of the last planned renewal before a round."""
         return 0 if self.every is None else at // self.every
 
 
@@ -76,9 +76,6 @@ def planned_releases(
         As many releases as `RenewedSketch` may make.
         As many releases as there are rounds, or more, are refused unless there is one
         round only; the refusal says what one in every round would cost.
-
-    Raises:
-        Refused: for new noise in every round.
     """
     if cadence.releases >= cadence.rounds > 1:
         counted = [(event, cadence.rounds)]
@@ -124,23 +121,17 @@ class RenewedSketch:
     def at(
         self, at: int, of: str, tables: Callable[[], Sequence[Integers]]
     ) -> NoisedSketch:
-        """Return the sketch of a round.
+        """Return the sketch of a round, from 0, never before the last renewal.
 
-        Args:
-            at: the round, from 0; never before the last renewal.
-            of: public words for what the sketch is of.
-            tables: builds the exact tables; called for a renewal only.
-
-        Raises:
-            ValueError: for a round before the last renewal, or beyond the end.
-            Refused: for more changes than declared, or beyond a budget.
+        `of` are public words for the subject of the sketch; `tables` builds the exact
+        tables, and is called for a renewal only.
         """
         checks.in_range(self._round, self._cadence.rounds - 1, at=at)
         period, changes = self._cadence.period(at), self._changes
         if self._kept is not None:
-            before, same, sketch = self._kept
-            if period == before:
-                if of == same:
+            kept_period, subject, sketch = self._kept
+            if period == kept_period:
+                if of == subject:
                     return sketch
                 changes += 1
         if changes > self._cadence.changes:

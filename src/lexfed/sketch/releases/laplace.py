@@ -7,10 +7,10 @@ removed,
 
     epsilon = sum over tables of L1 sensitivity / scale,
 
-and twice that if replaced. The law is pure: no delta, whatever the outcome. What is
-drawn is within 2^-120 of that law a cell: digits that rarer coins would set are left
-out, so noise has a largest value, and "pure" holds up to a delta of (1 + e^epsilon)
-2^-120 a cell. Ledgers charge the Gaussian that dominates the law
+and twice that if replaced. The law is pure: no delta, whatever the outcome. Samples are
+within 2^-120 of that law a cell: digits that rarer coins would set are left out, so
+noise has a largest value, and "pure" holds up to a delta of (1 + e^epsilon) 2^-120 a
+cell. Ledgers charge the Gaussian that dominates the law
 (`lexfed.privacy.pure_epsilon`), and the sampler by `samples`.
 
 **When to use it.** The L1 sensitivity of a table grows with its depth, the L2
@@ -38,12 +38,13 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noised_sketch import (
+    Contribution,
     NoisedSketch,
     NoisedTable,
     check_tables,
     most_sensitive,
+    person_moves,
 )
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
@@ -57,7 +58,7 @@ class LaplaceColumn:
 
     Attributes:
         name: of the column.
-        tier: of the column; None for who is there, which is no attribute of anybody.
+        tier: of the column; None for presence, which is no attribute of anybody.
         person: what one person may put into the table.
         width: cells of a row.
         scale: of the noise on every cell; 1/scale is the epsilon of one count.
@@ -80,7 +81,7 @@ class LaplaceColumn:
 
     @property
     def variance(self) -> float:
-        """Variance of the noise on every cell, as estimates need it."""
+        """Variance of the noise on every cell."""
         return variance_of(self.scale)
 
     @property
@@ -91,15 +92,9 @@ class LaplaceColumn:
 
 @dataclass(frozen=True)
 class LaplacePlan:
-    """A joint release; public, and fixed before anybody looks at data.
+    """A joint release, named alike whenever it is repeated.
 
-    Attributes:
-        name: of the release; the same whenever it is repeated.
-        columns: the tables.
-
-    Raises:
-        ValueError: for no columns, names that do not differ, or an epsilon that
-            protects nobody.
+    It is public, and fixed before anybody looks at data.
     """
 
     name: str
@@ -143,18 +138,13 @@ def release_laplace(
     """Charge for a noised sketch, then draw the noise.
 
     `tables` are exact counts, int64 [depth, width], each person in them bounded as the
-    plan says.
+    plan says. Other tables, and counts that floats would not hold, are refused.
 
     Guarantees:
         The ledger is charged `plan.event()` before a bit of noise is drawn.
         Nothing is charged for tables that do not fit, nothing drawn when refused.
         Every cell has its own fresh noise, and stays a whole number.
         The tables that are given stay what they are.
-
-    Raises:
-        DataError: if the tables are not those of the plan, or a count is so large that
-            floats would not hold it.
-        Refused: if a budget would be exceeded.
     """
     check_tables(plan.name, plan.columns, tables)
     if any(int(np.abs(table).max()) > _LARGEST_CELL for table in tables):
@@ -168,7 +158,7 @@ def release_laplace(
 def add_noise(
     plan: LaplacePlan, tables: Sequence[Integers], source: RandomSource
 ) -> tuple[NoisedTable, ...]:
-    """Return checked tables with fresh noise; whoever calls this has paid for it."""
+    """Return checked tables with fresh noise; the caller has paid for it."""
     noised = []
     for column, table in zip(plan.columns, tables, strict=True):
         drawn = two_sided_geometric(source, column.scale, table.size)

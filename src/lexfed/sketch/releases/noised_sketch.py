@@ -1,33 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noised sketches: tables that may leave, and the event they are charged for.
+"""Noised sketches: sensitivity, the noise that hides it, and the event that is charged.
 
-All tables of a plan are built from the same people and leave together, so they are one
-`Release` with one group for each table: its clip is what a person moves the table by
-(`sensitivity`), its sigma the deviation of the noise on every cell. The release reads
-the most sensitive tier of its columns. Its price is that of one Gaussian with the
-multiplier of all groups together (`privacy.releases`); with one table of depth k, one
-item per person and noise s it is rho = k/(2 s^2).
+**Sensitivity.** A table has `depth` rows, and every occurrence of an item adds +1, or
+its sign, to one cell of every row. A person with `records` records of at most `items`
+items has n = items records occurrences. Whatever the hash does,
+
+    in one row      |v|_1 <= n,           |v|_2 <= n
+    in one table    |v|_1 <= n depth,     |v|_2 <= n sqrt(depth)
+    in all tables   the sum,              the root of the sum of squares.
+
+The bounds are reached: n times the same item, or n items in one cell. Seeds are public
+and anybody may look for such items, so the square root of n that different cells would
+give is never used.
+
+Replacing a person moves a sketch by v' - v. In L1 that is at most 2 |v|_1. In L2 it
+depends on the signs. Where all cells count upwards, <v, v'> >= 0 and |v' - v|_2 is at
+most sqrt(2) times the bound of one person. Where items have signs, two items may share
+a cell in every row with opposite signs, v' = -v, and the factor is 2, not sqrt(2). An
+event holds the sensitivity under add/remove, and ledgers charge twice that for a
+replacement: enough for both kinds of tables.
+
+>>> person_moves([Contribution(depth=4, items=3)], "add-remove")
+Sensitivity(l1=12, l2=6.0)
+
+**Price.** All tables of a plan are built from the same people and leave together, so
+they are one `Release` with one group for each table: its clip is the sensitivity of the
+table, its sigma the deviation of the noise on every cell. The release reads the most
+sensitive tier of its columns. Its price is that of one Gaussian with the multiplier of
+all groups together (`privacy.releases`); with one table of depth k, one item per person
+and noise s it is rho = k/(2 s^2).
 
 **Noise.** Cells are integers and the grid's step is a power of two of at most 1, so
 cells lie on the grid: nothing is rounded before the noise, and the clip needs no room
-for it. The noise is the rounded Gaussian of `privacy.noise.grids`, and what is released
-is rounded once more, to the release step r. Rounding a Gaussian that is wide on its
-grid adds r^2/12 to its variance (Sheppard's correction),
+for it. The noise is the rounded Gaussian of `privacy.noise.grids`, and the released
+value is rounded once more, to the release step r. Rounding a Gaussian that is wide on
+its grid adds r^2/12 to its variance (Sheppard's correction),
 
     variance of a cell = sigma^2 + r^2/12.
 
 A cell beyond what `people` can reach is set to that bound, see `privacy.noise.grids`: a
-projection moves no two tables further apart, and a refusal would tell something without
-noise.
+projection moves no two tables further apart, and a refusal would reveal something
+without noise.
 
-A noised sketch may be read and asked as often as anybody likes. A second one, of the
-same data with new noise, is a second release: see `cadence`.
+A noised sketch may be read and asked any number of times. A second one, of the same
+data with new noise, is a second release: see `cadence`.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from typing import Protocol, get_args
 
 import numpy as np
 
@@ -38,14 +61,95 @@ from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
-from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 LEAST_MULTIPLIER = 1e-3
-"""Less noise protects nobody, and `variance` would not be that of what is drawn."""
+"""Less noise protects nobody, and `variance` would not be that of the drawn noise."""
 
 _FINENESS = 4000.0
 _LARGEST_CELL = 2.0**52
+
+MOST = 2**20
+"""Bound on depth, items and records: products stay far below 2^63."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """A person's share in one table, which the builder of the table enforces.
+
+    Attributes:
+        depth: rows of the table; 1 for exact counts.
+        items: items of one record, 1 unless the column is multi-valued.
+        records: records of one person.
+        signed: whether items have signs, as in a Count-Sketch.
+    """
+
+    depth: int = 1
+    items: int = 1
+    records: int = 1
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        checks.in_range(
+            1, MOST, depth=self.depth, items=self.items, records=self.records
+        )
+
+    @property
+    def occurrences(self) -> int:
+        """Bound on what one person adds to one cell, and to one row in sum."""
+        return self.items * self.records
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The distance between all tables of neighbouring data, together.
+
+    Attributes:
+        l1: bound on the sum of absolute changes.
+        l2: bound on the Euclidean norm of the change, never below the exact one.
+    """
+
+    l1: int
+    l2: float
+
+
+def person_moves(tables: Iterable[Contribution], neighbours: Neighbours) -> Sensitivity:
+    """Return the sensitivity to one person of tables that are released together.
+
+    Guarantees:
+        No person who keeps to the contributions moves them further, whatever the hash.
+        Some person and some hash reach both bounds, but for the rounding of a root.
+        No rounding leaves `l2` below the exact root.
+    """
+    known = tuple(tables)
+    if not known:
+        raise ValueError("expected at least one table")
+    if neighbours not in get_args(Neighbours):
+        raise ValueError(f"unknown `neighbours`, got: {neighbours!r}")
+    replaced = neighbours == "replace-one"
+    length = sum(table.occurrences * table.depth for table in known)
+    square = sum(
+        _squares(table.signed, replaced) * table.occurrences**2 * table.depth
+        for table in known
+    )
+    return Sensitivity(2 * length if replaced else length, root_above(square))
+
+
+def root_above(square: int) -> float:
+    """Return a float that is not below the root, and at most one step above."""
+    root = math.sqrt(square)
+    # Fractions: the comparison must not round.
+    if Fraction(root) ** 2 < square:
+        return math.nextafter(root, math.inf)
+    return root
+
+
+def _squares(signed: bool, replaced: bool) -> int:
+    """Return the square of how many persons' norms one table moves by."""
+    if not replaced:
+        return 1
+    return 4 if signed else 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +158,7 @@ class GaussianColumn:
 
     Attributes:
         name: of the column, or of one level of it.
-        tier: of the column; None for who is there, which is no attribute of anybody.
+        tier: of the column; None for presence, which is no attribute of anybody.
         person: what one person may put into the table.
         width: cells of a row.
         sigma: deviation of the noise on every cell, in counts.
@@ -137,9 +241,6 @@ class NoisePlan:
         Guarantees:
             The clips are the sensitivities of the tables, the sigmas the noise that
             `release_sketch` draws, `reads` the most sensitive tier of any column.
-
-        Raises:
-            ValueError: if there are no columns.
         """
         return Release(
             name=self.name,
@@ -153,11 +254,7 @@ class NoisePlan:
         )
 
     def check(self, tables: Sequence[Integers]) -> None:
-        """Refuse tables that are not those of the plan; tells shapes only.
-
-        Raises:
-            DataError: naming every table that does not fit.
-        """
+        """Refuse tables that are not those of the plan."""
         check_tables(self.name, self.columns, tables)
 
 
@@ -198,10 +295,6 @@ def release_sketch(
         Nothing is charged for tables that do not fit, nothing drawn when refused.
         Every cell has its own fresh noise, of the variance that is stated.
         The tables that are given stay what they are.
-
-    Raises:
-        DataError: if the tables are not those of the plan.
-        Refused: if a budget would be exceeded.
     """
     plan.check(tables)
     event = plan.event()
@@ -212,12 +305,13 @@ def release_sketch(
 def add_noise(
     plan: NoisePlan, tables: Sequence[Integers], source: RandomSource
 ) -> tuple[NoisedTable, ...]:
-    """Return checked tables with fresh noise; whoever calls this has paid for it."""
+    """Return checked tables with fresh noise; the caller has paid for it."""
     noised = []
     for column, grid, table in zip(plan.columns, plan.grids(), tables, strict=True):
         exact = grid.encode(table.astype(np.float64).ravel())
         cells = grid.decode(exact + grid.noise(source)).reshape(column.shape)
-        noised.append(NoisedTable(column.name, cells, _variance(grid)))
+        variance = grid.sigma**2 + grid.release_step**2 / 12.0
+        noised.append(NoisedTable(column.name, cells, variance))
     return tuple(noised)
 
 
@@ -236,21 +330,11 @@ class PlannedTable(Protocol):
 def check_tables(
     name: str, columns: Sequence[PlannedTable], tables: Sequence[Integers]
 ) -> None:
-    """Refuse tables that are not those of a plan; tells shapes only.
-
-    Raises:
-        DataError: naming every table that does not fit.
-    """
+    """Refuse tables that are not those of a plan, naming each; reveals shapes only."""
     if len(tables) != len(columns):
-        raise DataError(
-            [
-                Problem(
-                    f"sketch `{name}`",
-                    f"{len(tables)} tables, and {len(columns)} are planned",
-                    "give one table for each column of the plan",
-                )
-            ]
-        )
+        what = f"{len(tables)} tables, and {len(columns)} are planned"
+        hint = "give one table for each column of the plan"
+        raise DataError([Problem(f"sketch `{name}`", what, hint)])
     problems = [
         Problem(
             f"sketch `{name}`, column `{column.name}`",
@@ -268,7 +352,3 @@ def check_tables(
 def most_sensitive(tiers: Iterable[Tier | None]) -> Tier | None:
     """Return the most sensitive tier of columns, None if none has any."""
     return max((tier for tier in tiers if tier is not None), default=None)
-
-
-def _variance(grid: Grid) -> float:
-    return grid.sigma**2 + grid.release_step**2 / 12.0

@@ -32,7 +32,7 @@ from lexfed.privacy.pure_epsilon import pure_release
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource, bernoulli
-from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.releases.noised_sketch import Contribution
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
@@ -50,12 +50,9 @@ class FlipPlan:
 
     Attributes:
         person: what one person may put into the filter, which has one row.
-        budget: the pure epsilon that may be spent.
+        budget: the pure epsilon that may be spent; one too small to be useful is
+            refused.
         neighbours: the relation that it holds for.
-
-    Raises:
-        ConfigError: for a budget too small to say anything, with the smallest useful.
-        ValueError: for a filter of several rows, or a value out of range.
     """
 
     person: Contribution
@@ -150,10 +147,6 @@ def release_bits(
     Guarantees:
         The ledger is charged before a coin is flipped, and nothing for what is no row
         of bits, or for an event that is not the plan's.
-
-    Raises:
-        ValueError: if bits or event are not those of the plan.
-        Refused: if a budget would be exceeded.
     """
     _check(bits)
     if event != plan.event(event.name, event.reads):
@@ -163,14 +156,11 @@ def release_bits(
 
 
 def flip_bits(plan: FlipPlan, bits: Bools, source: RandomSource) -> FlippedFilter:
-    """Flip each bit by a coin of its own; whoever calls this has paid for it.
+    """Flip each bit by a coin of its own; the caller has paid for it.
 
     Guarantees:
         Every bit, set or not, is flipped independently with probability `plan.flip`.
         The bits that are given stay what they are.
-
-    Raises:
-        ValueError: if they are not one row of bits.
     """
     _check(bits)
     coins = bernoulli(source, plan.flip, len(bits))

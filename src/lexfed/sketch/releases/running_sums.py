@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running sums by a binary tree: what came in so far, in every round, for one price.
+"""Running sums by a binary tree: the sum so far, in every round, for one price.
 
 In each of T rounds new people come in, and the sum over all rounds so far is released.
 Noise on every round's sum would cost T releases. Here noise goes on the nodes of a
-binary tree over the rounds, each node once, and a running sum is a sum of nodes. In
-round t the node is completed that ends at t and is as long as the last bit of t; the
-running sum takes one node for each bit of t, and has as many noises.
+binary tree over the rounds, each node once, and a running sum is a sum of nodes. Round
+t completes the node that ends at t and is as long as the last bit of t; the running sum
+takes one node for each bit of t, and has as many noises.
 
 **Sensitivity.** Nodes of one length do not overlap, and there are
-L = floor(log2 T) + 1 lengths. What a person adds in one round moves at most one node of
+L = floor(log2 T) + 1 lengths. A person's data of one round moves at most one node of
 each length, each by at most the D of its table. A person who comes in m rounds moves
 the nodes of one length together by at most m D (triangle inequality), so all nodes by
 
@@ -40,8 +40,8 @@ from lexfed.sketch.releases.noised_sketch import (
     NoisedTable,
     NoisePlan,
     add_noise,
+    person_moves,
 )
-from lexfed.sketch.releases.sensitivity import person_moves
 
 SumNode = tuple[NoisedTable, ...]
 
@@ -108,11 +108,7 @@ class RunningSums:
     """
 
     def __init__(self, tree: TreePlan, ledger: Ledger, source: RandomSource) -> None:
-        """Charge for all rounds.
-
-        Raises:
-            Refused: if a budget would be exceeded.
-        """
+        """Charge for all rounds."""
         self._tree = tree
         self._source = source
         self._event = tree.event()
@@ -125,9 +121,7 @@ class RunningSums:
     def add(self, tables: Sequence[Integers]) -> NoisedSketch:
         """Add a round's tables and return the running sum; its event is the tree's.
 
-        Raises:
-            DataError: if the tables are not those of the plan; the round is not over.
-            Refused: if all rounds are over.
+        Tables that are not those of the plan are refused; the round then stays open.
         """
         plan = self._tree.plan
         plan.check(tables)

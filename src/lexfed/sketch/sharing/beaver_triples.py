@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of shared matrices by one triple, and a test that what is shared are bits.
+"""Products of shared matrices by one triple, and a test that shares are of bits.
 
 Two parties hold X = X_0 + X_1 modulo 2^32, a row for each site, and shares of a triple
 that a dealer made without any data (Beaver 1991):
@@ -11,28 +11,41 @@ They open D = X - A, which is uniform. Then X = D + A, and each computes alone
     X X^T  =  D D^T + D A^T + (D A^T)^T + C          one product of matrices
     X o X  =  D o D + 2 D o A + S
 
-with what is public, D D^T and D o D, on one side only. The shares of C and S are
-uniform, so shares of results tell nothing but their sum.
+with the public parts, D D^T and D o D, on one side only. The shares of C and S are
+uniform, so shares of results reveal nothing but their sum.
 
 **Bits.** x (x - 1) = 0 modulo 2^32 for x = 0 and x = 1 only, since one of x and x - 1
 is odd. So a row is one of bits if z = x o x - x is zero. The parties open z R for a
-matrix R of 64 uniform columns that comes out of D, when rows cannot change any more.
-It is zero for bits, so it tells nothing about honest sites. For any other row a column
+matrix R of 64 uniform columns that comes out of D, when rows cannot change any more. It
+is zero for bits, so it reveals nothing about honest sites. For any other row a column
 is zero with probability 1/2 at most: if 2^v is the largest power that divides z, it is
 2^(v - 32). All 64 are with probability 2^-64 at most.
 
-Both parties follow this, though each may be curious. One that sends another D adds to
-X what it likes, bits or not.
+Both parties follow this, though each may be curious. A party that sends another D adds
+anything to X, bits or not.
+
+**Products modulo 2^32** run in floating point that does not round. Words are cut into
+limbs of 16 bits, x = l + 2^16 h. Modulo 2^32
+
+    x y = l l' + 2^16 (l h' + h l'),
+
+so three products of limbs are enough. Each is below 2^32, and sums of 2^14 of them are
+below 2^46: whole numbers in float64, in whatever order a library adds them.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lexfed.arrays import Bools
-from lexfed.sketch.sharing.word_products import Words32, product
+from lexfed.arrays import Bools, Floats
 
 TESTS = 64
+
+Words32 = NDArray[np.uint32]
+
+# 2^32 times this is far below 2^53; limbs of a block of 100 rows take 13 MB.
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,7 @@ def completed_share(first: TripleShare, mask: Words32) -> TripleShare:
 
 
 def gram_share(opened: Words32, triple: TripleShare, first: bool) -> Words32:
-    """Return a party's share of X X^T; the `first` party adds what is public."""
+    """Return a party's share of X X^T; the `first` party adds the public part."""
     crossed = product(opened, np.ascontiguousarray(triple.mask.T))
     share = crossed + crossed.T + triple.gram
     if first:
@@ -81,12 +94,8 @@ def bits_share(
 ) -> Words32:
     """Return a party's share of (x o x - x) R for every row x.
 
-    Args:
-        opened: D.
-        rows: the party's share of X.
-        triple: the party's.
-        first: whether it is the party that adds what is public.
-        columns: R, [width, TESTS], drawn after all rows were fixed.
+    `opened` is D, `rows` the party's share of X, `columns` R, [width, TESTS], drawn
+    after all rows were fixed; the `first` party adds the public part.
     """
     odd = np.uint32(2) * opened * triple.mask + triple.squares - rows
     if first:
@@ -96,5 +105,33 @@ def bits_share(
 
 def all_bits(shares: tuple[Words32, Words32]) -> Bools:
     """Return the rows that passed the test, from both parties' shares."""
-    found: Bools = ((shares[0] + shares[1]) == 0).all(axis=1)
-    return found
+    passed: Bools = ((shares[0] + shares[1]) == 0).all(axis=1)
+    return passed
+
+
+def product(left: Words32, right: Words32) -> Words32:
+    """Return left @ right modulo 2^32.
+
+    Guarantees:
+        Exact for all words and all lengths.
+        Memory beyond the factors grows with rows and columns, not with the length.
+    """
+    if left.dtype != np.uint32 or right.dtype != np.uint32:
+        raise ValueError("expected words of 32 bits")
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        raise ValueError("expected matrices [n, m] and [m, k]")
+    total = np.zeros((left.shape[0], right.shape[1]), dtype=np.uint64)
+    for start in range(0, left.shape[1], _BLOCK):
+        end = start + _BLOCK
+        low, high = _limbs(left[:, start:end])
+        other_low, other_high = _limbs(right[start:end])
+        total += (low @ other_low).astype(np.uint64)
+        mixed = (low @ other_high).astype(np.uint64)
+        mixed += (high @ other_low).astype(np.uint64)
+        total += mixed << np.uint64(16)
+    return total.astype(np.uint32)  # modulo 2^32
+
+
+def _limbs(words: Words32) -> tuple[Floats, Floats]:
+    low, high = words & np.uint32(0xFFFF), words >> np.uint32(16)
+    return low.astype(np.float64), high.astype(np.float64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opened tables in few bytes: what noise leaves of them cannot be made smaller.
+"""Opened tables in few bytes, close to the entropy of their noise.
 
 Shares and masked vectors are uniform and cannot be compressed; they are made small
 before, by a narrow ring and by seeds. An opened table is mostly noise of deviation s,
@@ -8,14 +8,14 @@ in 64 bits takes twelve times as much.
 
     value - smallest  =  low bits, k of them  +  2^k (plane 0 + 2^8 plane 1 + ...)
 
-The low bits of wide noise are uniform and go as they are. The planes go through
+The low bits of wide noise are uniform and stay as they are. The planes go through
 deflate without matches, which leaves its Huffman code: noise has no repetitions, but
 unequal symbols. k is chosen by trying.
 
     bits k 1 | planes 1 | smallest 8 | low bits | for each plane: length 4, deflate
 
 Numbers are little-endian. Libraries may deflate the same values to other bytes, so
-whoever needs a digest takes it of the values.
+a digest must be taken of the values.
 """
 
 import struct
@@ -40,11 +40,7 @@ Offsets = NDArray[np.uint64]
 
 
 def pack_integers(values: Integers) -> bytes:
-    """Return integers in few bytes.
-
-    Raises:
-        ValueError: if there are none, or one is beyond 2^53.
-    """
+    """Return one or more integers of size up to 2^53 in few bytes."""
     if values.ndim != 1 or not len(values) or values.dtype != np.int64:
         raise ValueError("expected a vector of 64-bit integers")
     smallest, largest = int(values.min()), int(values.max())
@@ -59,24 +55,20 @@ def pack_integers(values: Integers) -> bytes:
 
 
 def unpack_integers(data: bytes, length: int, largest: int, where: str) -> Integers:
-    """Read integers that somebody else packed.
+    """Read integers that another party, named `where`, packed.
 
-    No honest value is beyond `largest`; `where` names the sender in messages.
+    No honest value is beyond `largest`.
 
     Guarantees:
         What was packed is read to the bit.
         Memory is bounded by `length`, whatever the bytes say.
-
-    Raises:
-        DataError: if the bytes are not that many integers of at most that size.
     """
     if len(data) < _HEAD.size:
         raise _unreadable(where)
     low, planes, smallest = _HEAD.unpack_from(data)
     at = _HEAD.size + -(-length * low // 8)
-    if low + 8 * planes > _MOST_BITS or abs(smallest) > LARGEST_CELL:
-        raise _unreadable(where)
-    if at > len(data):
+    too_wide = low + 8 * planes > _MOST_BITS or abs(smallest) > LARGEST_CELL
+    if too_wide or at > len(data):
         raise _unreadable(where)
     offsets = _read_low(data[_HEAD.size : at], length, low)
     for plane in range(planes):
@@ -84,8 +76,8 @@ def unpack_integers(data: bytes, length: int, largest: int, where: str) -> Integ
             raise _unreadable(where)
         (size,) = _LENGTH.unpack_from(data, at)
         at += _LENGTH.size
-        found = _inflated(data[at : at + size], length, where)
-        offsets |= found.astype(np.uint64) << np.uint64(low + 8 * plane)
+        high = _inflated(data[at : at + size], length, where)
+        offsets |= high.astype(np.uint64) << np.uint64(low + 8 * plane)
         at += size
     if at != len(data):
         raise _unreadable(where)

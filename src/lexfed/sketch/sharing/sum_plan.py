@@ -1,26 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agreement of all sites before their tables are shared or masked.
+"""Tables that are only ever opened as a sum: noise in shares, agreement, checks.
 
-A `MaskedPlan` says which tables leave and how loud each site's share of noise is. For
-cells of different sites to mean the same, their tables need the same kind, seed and
-domain too: the shapes. Both together have a digest, which goes into the context of
-every mask, share and ciphertext, so that sites with other plans do not understand each
-other. That is the lock; `check_announced` is the door plate, which says in words and
-before anything is spent what differs.
+**Noise.** Every site adds Skellam noise to its own integer tables before it masks them,
+sized so that the shares of the honest sites in the sum are enough
+(`privacy.noise.shares`). Cells are integers already, so the grid's step is 1: nothing
+is rounded, and Theorem D there applies to what a person moves the cells by. The sum is
+charged as the Gaussian of the planned sigma, by an accountant of Rényi divergences
+only.
+
+A cell of a site's table beyond what all declared people can reach is set to that bound.
+The sum of a cell then stays within
+
+    people occurrences + 8 sqrt(2 L sites),
+
+but for the probability of `shares.wrap_probability`, if the declared number of
+people is right. If it is not, a sum may wrap: a wrong answer, no loss of privacy.
+
+**Agreement.** For cells of different sites to mean the same, their tables need the same
+kind, seed and domain too: the shapes. Plan and shapes have a digest, which goes into
+the context of every mask, share and ciphertext, so that sites with other plans do not
+understand each other. That is the lock; `check_announced` is the door plate, which
+names the difference before anything is spent.
+
+**Plausibility.** Nobody sees, so nobody can check, the content of a share or a masked
+vector. The opened sum has properties that lies easily miss, and asking costs nothing,
+since the sum is private already. With n people of at most o occurrences each, and noise
+of deviation s on every cell of rows of w,
+
+    every row of counts has the same total, from 0 to n o
+    no cell of counts is below 0
+    no cell at all is beyond n o
+
+but for noise. Each is tested with room for the noise so that honest sums fail one of
+all tests with probability 10^-6 at most: by Bernstein's inequality, which holds for
+Skellam noise and for the narrower Gaussian, a sum of deviation d exceeds z d with
+probability at most exp(-z^2 / (2 (1 + z/(3 d)))).
+
+A site that lies within these bounds is not found: it can send any counts that it could
+have. The effect of its lie is bounded where answers are used.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lexfed import checks
 from lexfed.arrays import Integers
 from lexfed.canonical import digest
-from lexfed.errors import DataError, Problem
+from lexfed.errors import DataError, Problem, SecAggError
+from lexfed.privacy.noise.shares import (
+    NoiseCohort,
+    draw_share,
+    half_variance,
+    ring_bits,
+    wrap_probability,
+)
+from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
-from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch
+from lexfed.sketch.releases.noised_sketch import (
+    GaussianColumn,
+    NoisedSketch,
+    NoisedTable,
+    NoisePlan,
+)
 from lexfed.sketch.sharing.packed_tables import pack_integers, unpack_integers
 from lexfed.sketch.tables.counts import CountTable
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
@@ -33,17 +78,139 @@ _COUNTS = {
 """True for kinds whose cells have signs; filters hold no counts."""
 _SIZE = 4
 
+_DEVIATIONS = 8.0  # as `shares.wrap_probability` has it
+_DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `releases.Release`
+
+FALSE_ALARM = 1e-6
+"""Bound on the probability that a sum of honest sites is called implausible."""
+
+_HINT = "a site sent what no data give: find it before this sum is used"
+
+
+@dataclass(frozen=True)
+class MaskedPlan:
+    """A plan whose noise comes in shares; public, the same at every site.
+
+    Attributes:
+        plan: what leaves; its sigmas are what is charged.
+        cohort: the sites that add noise, and the assumptions about them.
+    """
+
+    plan: NoisePlan
+    cohort: NoiseCohort
+
+    def __post_init__(self) -> None:
+        self.ring()
+
+    def halves(self) -> list[int]:
+        """Return half of the variance of a share, for every table.
+
+        Guarantees:
+            Shares of `cohort.honest` sites have at least the variance of Theorem D.
+        """
+        columns = self.plan.columns
+        return [half_variance(column.sigma, 1.0, self.cohort) for column in columns]
+
+    def event(self) -> Release:
+        """Return the event that one opened sum is charged for, at every site.
+
+        Guarantees:
+            As `NoisePlan.event`, with Skellam noise, and with every value that any
+            site draws counted four times.
+        """
+        event = self.plan.event()
+        samples = _DISTANCE * self.cohort.sites * event.samples
+        return replace(event, samples=samples, noise="skellam")
+
+    def ring(self) -> int:
+        """Return the bits of the smallest ring that holds the sums."""
+        return ring_bits([self.bound()])
+
+    def bound(self) -> int:
+        """Return the bound on cells of an honest sum, but for `wrap_probability`."""
+        return max(
+            people + math.ceil(_DEVIATIONS * math.sqrt(2 * half * self.cohort.sites))
+            for people, half in zip(self.reach(), self.halves(), strict=True)
+        )
+
+    def reach(self) -> list[int]:
+        """Return the most that all declared people add to one cell of every table."""
+        people = self.plan.people
+        return [people * column.person.occurrences for column in self.plan.columns]
+
+    def wrap_probability(self) -> float:
+        """Return a bound on the probability that noise leaves the ring."""
+        cells = [column.cells for column in self.plan.columns]
+        return wrap_probability(self.halves(), cells, self.cohort)
+
+
+def noised_share(
+    masked: MaskedPlan,
+    tables: Sequence[Integers],
+    ledger: Ledger,
+    source: RandomSource,
+) -> Integers:
+    """Charge a site's ledger for the sum, then noise its tables, ready to be masked.
+
+    Returns all cells of all tables behind each other.
+
+    Guarantees:
+        The ledger is charged `masked.event()` before a bit of noise is drawn.
+        Nothing is charged for tables that do not fit, nothing drawn when refused.
+        Every cell has its own fresh share of noise.
+    """
+    masked.plan.check(tables)
+    ledger.charge(masked.event())
+    exact = [
+        np.clip(table.ravel(), -most, most)
+        for table, most in zip(tables, masked.reach(), strict=True)
+    ]
+    cells = [column.cells for column in masked.plan.columns]
+    return np.concatenate(exact) + draw_share(source, masked.halves(), cells)
+
+
+def opened_sketch(
+    masked: MaskedPlan, total: Integers, present: int, private: bool
+) -> NoisedSketch:
+    """Return the opened sum, with the shares of `present` sites, as a noised sketch.
+
+    `private` says whether all of them drew noise that nobody can repeat.
+
+    Guarantees:
+        The stated variance is that of as many shares as are present.
+        A sum of fewer sites than the noise is sized for is refused.
+    """
+    cohort, columns = masked.cohort, masked.plan.columns
+    checks.in_range(0, cohort.sites, present=present)
+    if present < cohort.least:
+        raise SecAggError(
+            f"sketch `{masked.plan.name}`: {present} sites are in the sum, and its "
+            f"noise is sized for {cohort.least} or more",
+            "give this sum up, and ask again when more sites answer",
+        )
+    if total.shape != (sum(column.cells for column in columns),):
+        what = f"the sum has the shape {total.shape}"
+        hint = "open the sum of the planned tables"
+        raise DataError([Problem(f"sketch `{masked.plan.name}`", what, hint)])
+    ends = np.cumsum([column.cells for column in columns])[:-1]
+    tables = tuple(
+        NoisedTable(
+            column.name,
+            part.reshape(column.shape).astype(np.float64),
+            float(2 * half * present),
+        )
+        for column, part, half in zip(
+            columns, np.split(total, ends), masked.halves(), strict=True
+        )
+    )
+    return NoisedSketch(tables, masked.event(), private)
+
 
 @dataclass(frozen=True)
 class SharedPlan:
     """Tables that are only ever opened as a sum; public, the same at every site.
 
-    Attributes:
-        masked: what leaves, with which noise in shares.
-        shapes: of the tables, in the order of the plan's columns.
-
-    Raises:
-        ValueError: if a shape is not that of its column.
+    `shapes` are those of the tables, in the order of the plan's columns.
     """
 
     masked: MaskedPlan
@@ -96,8 +263,7 @@ class SharedPlan:
     def check_announced(self, headers: bytes, where: str) -> None:
         """Refuse a site whose tables cannot be added to ours.
 
-        Raises:
-            DataError: naming every difference of the first table that differs.
+        Every difference of the first table that differs is named.
         """
         if len(headers) != HEADER_BYTES * len(self.shapes):
             what = f"expected {len(self.shapes)} tables, got {len(headers)} bytes"
@@ -117,10 +283,6 @@ class SharedPlan:
         Guarantees:
             As `noised_share`; tables of another shape are refused before the charge.
             No cell is beyond what the declared people can reach, noise aside.
-
-        Raises:
-            DataError: if the tables are not those of the plan.
-            Refused: if a budget would be exceeded.
         """
         cells = [table.cells for table in tables]
         self.masked.plan.check(cells)
@@ -129,7 +291,7 @@ class SharedPlan:
         return noised_share(self.masked, cells, ledger, source)
 
     def opened(self, total: Integers, present: int, private: bool) -> NoisedSketch:
-        """Return the opened sum as a noised sketch; see `noise_shares.opened`."""
+        """Return the opened sum as a noised sketch; see `opened_sketch`."""
         return opened_sketch(self.masked, total, present, private)
 
     def packed(self, total: Integers) -> bytes:
@@ -143,21 +305,20 @@ class SharedPlan:
 
         Guarantees:
             What was packed is read to the bit, if no cell exceeds the plan's bound.
-
-        Raises:
-            DataError: if the bytes are none.
         """
-        found, at = [], 0
+        tables, at = [], 0
         for shape in self.shapes:
             size = int.from_bytes(data[at : at + _SIZE], "big")
             at += _SIZE
             part = data[at : at + size]
-            found.append(unpack_integers(part, shape.cells, self.masked.bound(), where))
+            tables.append(
+                unpack_integers(part, shape.cells, self.masked.bound(), where)
+            )
             at += size
         if at != len(data):
             what = "there are bytes after the last table"
             raise DataError([Problem(where, what, "ask for the tables again")])
-        return np.concatenate(found)
+        return np.concatenate(tables)
 
     @property
     def _ends(self) -> list[int]:
@@ -171,3 +332,57 @@ def _fits(column: GaussianColumn, shape: SketchShape) -> bool:
         column.shape == (shape.depth, shape.width)
         and _COUNTS.get(shape.kind) == column.person.signed
     )
+
+
+def implausibilities(plan: SharedPlan, sketch: NoisedSketch) -> tuple[Problem, ...]:
+    """Return the problems of an opened sum; none for nearly all honest ones.
+
+    Guarantees:
+        Honest sums have a problem with probability `FALSE_ALARM` at most.
+    """
+    columns = plan.masked.plan.columns
+    # Three ends of every cell, two of every row, and rows against each other.
+    depths = [column.person.depth for column in columns]
+    tests = sum(3 * column.cells for column in columns)
+    tests += sum(depth * (depth + 2) for depth in depths)
+    chance = FALSE_ALARM / tests
+    problems = []
+    for column, table, reach in zip(
+        columns, sketch.tables, plan.masked.reach(), strict=True
+    ):
+        where = f"sketch `{plan.masked.plan.name}`, column `{column.name}`"
+        wrong = _wrong(column, table, float(reach), chance)
+        problems += [Problem(where, what, _HINT) for what in wrong]
+    return tuple(problems)
+
+
+def _wrong(
+    column: GaussianColumn, table: NoisedTable, reach: float, chance: float
+) -> list[str]:
+    room = _room(table.variance, chance)
+    cells, width = table.cells, column.width
+    wrong = []
+    if float(np.abs(cells).max()) > reach + room:
+        wrong.append("a cell is beyond what all declared people can reach")
+    if column.person.signed:
+        return wrong
+    if float(cells.min()) < -room:
+        wrong.append("a count is below zero")
+    totals = cells.sum(axis=1)
+    sums = _room(width * table.variance, chance)
+    if float(totals.min()) < -sums or float(totals.max()) > reach + sums:
+        wrong.append("there are more or fewer items than the declared people can have")
+    difference = _room(2 * width * table.variance, chance)
+    if float(totals.max() - totals.min()) > difference:
+        wrong.append("its rows count different numbers of items")
+    return wrong
+
+
+def _room(variance: float, chance: float) -> float:
+    """Return the bound that noise of a variance exceeds with `chance` at most.
+
+    z^2/2 = c (1 + z/(3 d)) with c = ln(1/chance), solved for z and times d.
+    """
+    deviation, needed = math.sqrt(variance), -math.log(chance)
+    bend = needed / (3 * deviation)
+    return deviation * (bend + math.sqrt(bend**2 + 2 * needed))

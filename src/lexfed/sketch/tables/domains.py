@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Domains: the values that a column may hold, as keys of 64 bits.
+"""Domains: the values that a column may hold, as keys of 64 bits; bounds on a person.
 
     IntegerDomain    a range of whole numbers       key = value - low
     BinDomain        numbers, by declared edges     key = index of the bin
     CategoryDomain   a list of words                key = index in the list
     TextDomain       any text up to a length        key = a hash
 
-Domains are declared in public, before anybody looks at the data. What lies outside is
-refused, by row and never by value: to leave it out silently would change the meaning
-of every answer. The digest of the domain is part of a sketch's shape, so sites that
+Domains are declared in public, before anybody looks at the data. A value outside is
+refused, by row and never by value: to leave it out silently would change the meaning of
+every answer. The digest of the domain is part of a sketch's shape, so sites that
 declared different bins cannot be added.
+
+**Bounds.** A person may have many records, and a record many values. The charge for a
+sketch is that of a person with `most` items, so nobody may have more. Which items of a
+person are kept depends on that person's records alone: a person who joins or leaves
+changes nothing of what others contribute.
 """
 
 import math
@@ -25,7 +30,7 @@ from lexfed.arrays import Bools, Floats, Integers
 from lexfed.canonical import digest
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.tables.hashing import ItemKeys, string_keys
+from lexfed.sketch.tables.shape import ItemKeys, string_keys
 
 LONGEST_TEXT = 1000
 """Longer ones are no items: nobody asks how often a page of text occurs."""
@@ -53,11 +58,7 @@ class IntegerDomain:
         return digest({"integers": [str(self.low), str(self.high)]})
 
     def keys(self, values: Integers, where: str = "items") -> ItemKeys:
-        """Return value - low for every value.
-
-        Raises:
-            DataError: naming the first row that lies outside.
-        """
+        """Return value - low for every value, or name the first row outside."""
         if values.dtype != np.int64:
             raise ValueError(f"expected values of int64, got: {values.dtype}")
         _refuse((values < self.low) | (values > self.high), where)
@@ -88,17 +89,13 @@ class BinDomain:
         return digest({"bins": [float(edge) for edge in self.edges]})
 
     def keys(self, values: Floats, where: str = "items") -> ItemKeys:
-        """Return the bin of every value.
-
-        Raises:
-            DataError: naming the first row that lies outside or is no number.
-        """
+        """Return the bin of every value, or name the first row outside or no number."""
         _refuse(~((values >= self.edges[0]) & (values <= self.edges[-1])), where)
         # In place: columns are long.
-        found = np.searchsorted(self.edges, values, side="right")
-        found -= 1
-        np.minimum(found, self.size - 1, out=found)
-        return found.view(np.uint64)
+        bins = np.searchsorted(self.edges, values, side="right")
+        bins -= 1
+        np.minimum(bins, self.size - 1, out=bins)
+        return bins.view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -122,14 +119,9 @@ class CategoryDomain:
         return digest({"categories": list(self.values)})
 
     def keys(self, values: Sequence[str], where: str = "items") -> ItemKeys:
-        """Return the place of every word in the list.
-
-        Raises:
-            DataError: naming the first row whose word is not in it.
-        """
+        """Return the place of every word in the list, or name the first row outside."""
         place = {value: at for at, value in enumerate(self.values)}
-        found = map(place.get, values, repeat(-1))
-        places = np.fromiter(found, np.int64, len(values))
+        places = np.fromiter(map(place.get, values, repeat(-1)), np.int64, len(values))
         _refuse(places < 0, where)
         return places.astype(np.uint64)
 
@@ -149,23 +141,16 @@ class TextDomain:
         return digest({"texts": self.longest})
 
     def keys(self, values: Sequence[str], where: str = "items") -> ItemKeys:
-        """Return a key for every text.
-
-        Raises:
-            DataError: naming the first row that is too long, or is not text.
-        """
+        """Return a key for every text, or name the first row too long or not text."""
         self._check(values, values, where)
         return string_keys(values)
 
     def counted(
         self, values: Sequence[str], where: str = "items"
     ) -> tuple[ItemKeys, Integers]:
-        """Return a key for every different text and how often it occurs.
+        """Return a key for every different text and how often it occurs, as `keys`.
 
         A table counts both alike; here every text is hashed and counted once.
-
-        Raises:
-            DataError: as `keys`.
         """
         try:
             counts = Counter(values)
@@ -197,3 +182,54 @@ def _refuse(outside: Bools, where: str) -> None:
         more = int(outside.sum()) - 1
         hint = f"widen the declaration, or clean the data; {more} more rows lie outside"
         raise DataError([Problem(where, what, hint)])
+
+
+def flattened_values(
+    persons: Integers, records: Sequence[Sequence[str]]
+) -> tuple[Integers, list[str]]:
+    """Return the values of a multi-valued column and the person of each."""
+    lengths = [len(record) for record in records]
+    return np.repeat(persons, lengths), [value for each in records for value in each]
+
+
+def bounded_items(
+    persons: Integers, items: ItemKeys, most: int, *, once: bool = False
+) -> ItemKeys:
+    """Keep the first `most` items of every person, in the order of records.
+
+    `persons` has the person of each item; with `once` a person counts once for an item,
+    however often it occurs.
+
+    Guarantees:
+        Nobody contributes more than `most` items.
+        What is kept of a person does not depend on others.
+    """
+    if most < 1:
+        raise ValueError(f"expected `most` >= 1, got: {most}")
+    if persons.shape != items.shape:
+        raise ValueError("expected one person for every item")
+    if once:
+        persons, items = _first_of_each(persons, items)
+    order = np.argsort(persons, kind="stable")
+    kept = np.zeros(len(items), dtype=np.bool_)
+    kept[order] = _place_in_run(persons[order]) < most
+    return items[kept]
+
+
+def _first_of_each(persons: Integers, items: ItemKeys) -> tuple[Integers, ItemKeys]:
+    """Drop items that a person has had before, and keep the order."""
+    order = np.lexsort((items, persons))  # stable, so the first of equals is first
+    changes = np.ones(len(items), dtype=np.bool_)
+    changes[1:] = np.diff(persons[order]) != 0
+    changes[1:] |= items[order][1:] != items[order][:-1]
+    kept = np.zeros(len(items), dtype=np.bool_)
+    kept[order] = changes
+    return persons[kept], items[kept]
+
+
+def _place_in_run(ordered: Integers) -> Integers:
+    """Return 0, 1, 2, ... within every run of equal numbers."""
+    places = np.arange(len(ordered))
+    starts = np.ones(len(ordered), dtype=np.bool_)
+    starts[1:] = ordered[1:] != ordered[:-1]
+    return places - np.maximum.accumulate(np.where(starts, places, 0))

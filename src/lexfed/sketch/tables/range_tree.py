@@ -8,7 +8,7 @@ values where the domain is large. The root has no table: it is the sum of level 
 
 Levels of up to 4096 nodes are counted exactly; finer ones are sketches. A value is in
 one node of every level, so one item touches one cell of each exact level and `depth`
-cells of each sketch: `SketchShape.depth` of the levels is what it is charged by.
+cells of each sketch: it is charged by the `SketchShape.depth` of the levels.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,14 @@ from lexfed.canonical import digest
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.tables.counts import CELL_BYTES, CountSketch, CountTable, ExactCounts
-from lexfed.sketch.tables.hashing import MOST_COLUMNS, HashRows, ItemKeys
-from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
+from lexfed.sketch.tables.shape import (
+    HEADER_BYTES,
+    MOST_COLUMNS,
+    HashRows,
+    ItemKeys,
+    SketchKind,
+    SketchShape,
+)
 
 LARGEST_EXACT = 4096
 """Levels of more nodes are sketches."""
@@ -38,10 +44,6 @@ class TreeShape:
         size: how many values the domain has.
         branching: children per node; 16 or 4 have the least error in most cases.
         rows: hash functions of levels that are sketches; none where all are exact.
-
-    Raises:
-        ValueError: if a number makes no sense, or there are levels to be sketched and
-            no rows for it.
     """
 
     bins: str
@@ -73,15 +75,13 @@ class TreeShape:
 
     @cached_property
     def levels(self) -> tuple[SketchShape, ...]:
-        """The shapes of all levels, the coarsest first.
-
-        Each has a digest of its own, so that no level is added to another.
-        """
+        """The shapes of all levels, the coarsest first."""
         return tuple(self._shape(level) for level in range(1, self.height + 1))
 
     def _shape(self, level: int) -> SketchShape:
-        told = {"size": self.size, "branching": self.branching, "level": level}
-        bins = digest({"tree": self.bins, **told})
+        """Return a level's shape; its digest keeps it from being added to another."""
+        numbers = {"size": self.size, "branching": self.branching, "level": level}
+        bins = digest({"tree": self.bins, **numbers})
         if self.rows is None or self.nodes(level) <= LARGEST_EXACT:
             return SketchShape(SketchKind.EXACT, 1, self.nodes(level), 0, bins)
         rows = self.rows
@@ -92,11 +92,7 @@ class TreeShape:
 
 @dataclass(frozen=True, eq=False)
 class RangeTree:
-    """Counts of all nodes.
-
-    Attributes:
-        shape: everything public about it.
-        levels: the table of every level, the coarsest first.
+    """Counts of all nodes, in a table for every level, the coarsest first.
 
     Guarantees:
         The sum of trees is the tree of all their items, to the bit.
@@ -114,16 +110,7 @@ class RangeTree:
     def build(
         cls, shape: TreeShape, values: ItemKeys, counts: Integers | None = None
     ) -> Self:
-        """Count values.
-
-        Args:
-            shape: of the tree.
-            values: keys of the domain, 0 ... size - 1.
-            counts: how often each occurs, if not once.
-
-        Raises:
-            DataError: if one lies outside the domain.
-        """
+        """Count values 0 ... size - 1, each once or as often as `counts` says."""
         if values.size and int(values.max()) >= shape.size:
             what = "a value lies outside the declared domain"
             raise DataError([Problem("tree", what, "declare it, or leave it out")])
@@ -134,11 +121,7 @@ class RangeTree:
         return cls(shape, tuple(tables))
 
     def add(self, other: "RangeTree", where: str = "tree") -> Self:
-        """Return the sum of two trees; `where` names the second in messages.
-
-        Raises:
-            DataError: if it has another shape, or a cell would grow too large.
-        """
+        """Return the sum of two trees of one shape; `where` names the second."""
         _check_height(self.shape, len(other.levels), where)
         both = zip(self.levels, other.levels, strict=True)
         added = tuple(ours.add(theirs, where) for ours, theirs in both)
@@ -152,15 +135,12 @@ class RangeTree:
     def from_bytes(
         cls, data: bytes, expected: TreeShape, largest: int, where: str = "tree"
     ) -> Self:
-        """Read a tree of the agreed shape from somebody else, named `where`.
+        """Read a tree of the agreed shape from another party, named `where`.
 
         No honest cell is beyond `largest` in size.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.
-
-        Raises:
-            DataError: if bytes, shape or cells are not as agreed.
         """
         tables, start = [], 0
         for level in expected.levels:

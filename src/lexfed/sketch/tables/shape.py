@@ -1,27 +1,162 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes: the facts that two sketches must share before they are added.
+"""Shapes: the hash functions and other facts that sketches must share to be added.
 
-Cells mean the same only if kind, size, seed, version and domain are the same. Anything
-else is refused in words, before a cell is touched.
+Cells mean the same only if kind, size, seed, version and domain are the same. Any
+difference is named in a refusal, before a cell is touched.
+
+**Hashes.** An item is a 64-bit key x. It is mixed once, then multiplied for each row r:
+
+    z = mix(x XOR s)                the finaliser of splitmix64
+    p = a_r z mod 2^64              multiply-shift, a_r odd (Dietzfelbinger et al. 1997)
+    sign = first bit of p           0 is +1, 1 is -1
+    column = the log2(w) bits of p after it
+
+The mixer is a bijection: it adds no collision, and destroys the order of structured
+keys, for which multiply-shift alone is only within a factor 2 of uniform. Columns are
+leading bits, so the column in a table of half the width is column // 2, and signs stay.
+
+s and all a_r come from one seed by SHA-256. The seed is public: privacy never rests on
+it. All tables that are added must use the same.
 """
 
 import re
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
+from hashlib import sha256
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.tables.hashing import MOST_COLUMNS, HashRows
 from lexfed.terms import DIGEST
 
 VERSION = 1
-"""Of hashing and bytes; whatever moves an item to another cell raises it."""
+"""Of hashing and bytes; any change that moves an item to another cell raises it."""
 
 _HEADER = struct.Struct("<8sHBBIQ32s")
 _MAGIC = b"lexfedsk"
 HEADER_BYTES = _HEADER.size
+
+
+_DIFFERENCES = {
+    "kind": ("the kind", "build both as the same kind"),
+    "depth": ("the depth", "build both with as many rows"),
+    "width": ("the width", "fold the wider one, or build both with as many columns"),
+    "seed": ("the seed of the hashes", "give all sites the same seed"),
+    "bins": ("the declared domain", "declare the same bins and values at all sites"),
+}
+
+ItemKeys = NDArray[np.uint64]
+
+LARGEST_SEED = 2**64 - 1
+MOST_ROWS = 64
+MOST_COLUMNS = 2**30
+
+_KEY_BYTES = 8
+_BLOCK = 1 << 14
+# Splitmix64's own increment: 0 is a fixed point of the mixer, so no state starts there.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class HashRows:
+    """The hash functions of all rows of a table, from one seed; width a power of two.
+
+    Guarantees:
+        The same seed gives the same rows on every machine.
+        The first rows do not depend on how many follow.
+        A column in a table of half the width is half the column.
+    """
+
+    seed: int
+    depth: int
+    width: int
+
+    def __post_init__(self) -> None:
+        in_range(0, LARGEST_SEED, seed=self.seed)
+        in_range(1, MOST_ROWS, depth=self.depth)
+        check_power_of_two(self.width)
+
+    def columns(self, items: ItemKeys) -> Integers:
+        """Return the column of every item in every row, [depth, n]."""
+        return np.stack(list(self.places(items))) & (self.width - 1)
+
+    def signs(self, items: ItemKeys) -> Integers:
+        """Return the sign of every item in every row, -1 or +1, [depth, n]."""
+        places = np.stack(list(self.places(items)))
+        return 1 - 2 * (places >= self.width).astype(np.int64)
+
+    def places(self, items: ItemKeys) -> Iterator[Integers]:
+        """Yield, row by row, column + width [sign is -1] of every item."""
+        offset, multipliers = _constants(self.seed, self.depth)
+        mixed = _mix(items ^ offset)
+        shift = np.uint64(64 - self.width.bit_length())
+        for multiplier in multipliers:
+            product = mixed * multiplier
+            product >>= shift
+            yield product.view(np.int64)
+
+
+def check_power_of_two(width: int) -> None:
+    """Raise unless a width is a power of two that a table may have."""
+    in_range(1, MOST_COLUMNS, width=width)
+    if width & (width - 1):
+        raise ValueError(f"expected `width` to be a power of two, got: {width}")
+
+
+def string_keys(values: Sequence[str]) -> ItemKeys:
+    """Return 64-bit keys of strings: z = mix(z XOR word), two characters to a word.
+
+    z starts as the mixed length, so that the padding of the last word does not matter.
+    Two of n different strings share a key with probability about n^2 / 2^65: one in
+    33,000 for 2^25 strings. An adversary can find such strings; like the seed, keys
+    carry no privacy.
+    """
+    keys = np.empty(len(values), dtype=np.uint64)
+    for start in range(0, len(values), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        keys[block] = _block_keys(values[block])
+    return keys
+
+
+def _block_keys(values: Sequence[str]) -> ItemKeys:
+    lengths = np.fromiter(map(len, values), np.int64, len(values))
+    words, shortest = (int(lengths.max()) + 1) // 2, int(lengths.min())
+    keys = _mix(lengths.astype(np.uint64) + _GOLDEN)
+    # Characters are 32 bits in numpy, so a word of 64 bits is two of them.
+    texts = np.array(values, dtype=f"<U{max(2 * words, 2)}").view("<u8")
+    for at, word in enumerate(texts.reshape(len(values), -1).T[:words]):
+        longer = lengths > 2 * at if 2 * at >= shortest else slice(None)
+        keys[longer] = _mix(keys[longer] ^ word[longer])
+    return keys
+
+
+@lru_cache
+def _constants(seed: int, depth: int) -> tuple[np.uint64, tuple[np.uint64, ...]]:
+    """Return s and a_1 ... a_depth."""
+
+    def derived(purpose: str) -> int:
+        text = f"lexfed sketch {purpose}".encode()
+        hashed = sha256(text + seed.to_bytes(_KEY_BYTES, "little")).digest()
+        return int.from_bytes(hashed[:_KEY_BYTES], "little")
+
+    rows = (np.uint64(derived(f"row {row}") | 1) for row in range(depth))
+    return np.uint64(derived("keys")), tuple(rows)
+
+
+def _mix(words: ItemKeys) -> ItemKeys:
+    """Apply the finaliser of splitmix64, in place."""
+    for shift, multiplier in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words ^= words >> np.uint64(shift)
+        words *= np.uint64(multiplier)
+    words ^= words >> np.uint64(31)
+    return words
 
 
 class SketchKind(Enum):
@@ -42,7 +177,7 @@ class SketchShape:
     """Everything public about a sketch; sketches of equal shape can be added.
 
     Attributes:
-        kind: what cells hold.
+        kind: the content of cells.
         depth: rows; 1 for exact counts and for Bloom filters.
         width: columns; a power of two, except for exact counts, which have one for
             every value of the domain.
@@ -73,11 +208,7 @@ class SketchShape:
 
     @property
     def rows(self) -> HashRows:
-        """The hash functions.
-
-        Raises:
-            ValueError: for exact counts, which have none.
-        """
+        """The hash functions; exact counts have none."""
         if self.kind is SketchKind.EXACT:
             raise ValueError("exact counts are not hashed")
         return HashRows(self.seed, self.depth, self.width)
@@ -88,11 +219,7 @@ class SketchShape:
         return self.depth * self.width
 
     def folded(self) -> Self:
-        """Return the shape of half the width.
-
-        Raises:
-            ValueError: for exact counts, and for a table of one column.
-        """
+        """Return the shape of half the width; exact counts cannot be folded."""
         if self.kind is SketchKind.EXACT:
             raise ValueError("exact counts cannot be folded: bins would be mixed")
         if self.width == 1:
@@ -100,14 +227,10 @@ class SketchShape:
         return replace(self, width=self.width // 2)
 
     def check_same(self, other: "SketchShape", where: str = "sketch") -> None:
-        """Refuse a sketch, named `where`, that cannot be added to one of this shape.
-
-        Raises:
-            DataError: naming every difference.
-        """
+        """Refuse a sketch, named `where`, of another shape; name each difference."""
         problems = [
-            Problem(where, f"{said} differs: {_word(theirs)}, not {_word(ours)}", hint)
-            for name, (said, hint) in _DIFFERENCES.items()
+            Problem(where, f"{noun} differs: {_word(theirs)}, not {_word(ours)}", hint)
+            for name, (noun, hint) in _DIFFERENCES.items()
             if (theirs := getattr(other, name)) != (ours := getattr(self, name))
         ]
         if problems:
@@ -127,13 +250,10 @@ class SketchShape:
 
     @classmethod
     def from_bytes(cls, header: bytes) -> Self:
-        """Read a header.
+        """Read a header, if it is one that this version writes.
 
         Guarantees:
             A header that is read is, written again, the same bytes.
-
-        Raises:
-            DataError: if it is not one that this version writes.
         """
         if len(header) != HEADER_BYTES or not header.startswith(_MAGIC):
             raise _unreadable("these bytes are not a sketch")
@@ -146,15 +266,6 @@ class SketchShape:
             return cls(_KINDS[kind], depth, width, seed, bins.hex())
         except ValueError as error:
             raise _unreadable(str(error)) from error
-
-
-_DIFFERENCES = {
-    "kind": ("the kind", "build both as the same kind"),
-    "depth": ("the depth", "build both with as many rows"),
-    "width": ("the width", "fold the wider one, or build both with as many columns"),
-    "seed": ("the seed of the hashes", "give all sites the same seed"),
-    "bins": ("the declared domain", "declare the same bins and values at all sites"),
-}
 
 
 def _word(value: object) -> str:

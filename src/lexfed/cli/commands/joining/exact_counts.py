@@ -68,7 +68,7 @@ def answer(
     """
     from lexfed.randomness import SecureSource
     from lexfed.run.joining.exact_count import make_answer
-    from lexfed.sketch.joining.exact_messages import MOST_BYTES, read_message
+    from lexfed.sketch.joining.exact_count import MOST_BYTES, read_message
 
     agreement = _agreement(size, epsilon)
     asked = read_message(read_bytes(question, MOST_BYTES), "question", parts=1)
@@ -104,7 +104,7 @@ def open_(
     from lexfed.randomness import SecureSource
     from lexfed.run.joining.exact_count import open_answer, tell_count
     from lexfed.run.joining.set_intersection import library
-    from lexfed.sketch.joining.exact_messages import MOST_BYTES, read_message
+    from lexfed.sketch.joining.exact_count import MOST_BYTES, read_message
 
     library()
     kept = read_message(read_bytes(secret, MOST_BYTES), "secret", parts=1)

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fingerprints by which a key holder knows a sum of ciphertexts from any other.
+"""Ciphertexts as plain numbers, without TenSEAL, and fingerprints that check their sum.
 
-BFV can be bent: whoever gets crafted ciphertexts decrypted learns what is in others,
-and in the end the key. So the key holder must know that what it decrypts is the sum of
-what the listed sites encrypted, without being given their single ciphertexts, which it
-could decrypt. A linear fingerprint with a secret key does that (a universal hash, as
-in homomorphic MACs [AB09]):
+A ciphertext is two polynomials with N coefficients modulo q. They travel as unsigned
+integers of fixed width. So lengths are known before a message arrives, every number
+that is not below q is refused, and adding is adding modulo q. The parser of SEAL reads
+only files that are written here around numbers that have been checked.
+
+**Fingerprints.** BFV can be bent: whoever gets crafted ciphertexts decrypted learns the
+content of others, and in the end the key. So the key holder must know that it decrypts
+the sum of the listed sites' ciphertexts, without being given the single ones, which it
+could decrypt. A linear fingerprint with a secret key does that (a universal hash, as in
+homomorphic MACs [AB09]):
 
     tag_i = <k, c_i> mod q       so that      sum of tags = <k, sum of c_i> mod q
 
@@ -19,7 +24,7 @@ A site that helps the server can give it the seed. Then the fingerprint shows no
 
 To the key holder, which knows k, tags are two numbers of a fresh ciphertext, whose u
 and errors have thousands of bits of their own; and it cannot aim k, which comes out of
-a generator. So they tell nothing about a vector. That is our argument, not a theorem.
+a generator. So they reveal nothing about a vector. That is our argument, not a theorem.
 """
 
 from collections.abc import Sequence
@@ -28,11 +33,15 @@ import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from numpy.typing import NDArray
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.encrypted.coefficients import Coefficients
+from lexfed.secagg.encrypted.terms import DEGREE, Moduli
 from lexfed.secagg.envelopes.key_agreement import Context, derived_key, pairwise_key
 from lexfed.secagg.primitives.keystreams import KEY_BYTES, keystream
+
+Coefficients = NDArray[np.uint64]
+"""One row of 2N for each ciphertext."""
 
 SEED = 32
 _KEYS = 2
@@ -45,6 +54,39 @@ _NONCE = bytes(12)
 """A key encrypts one message: one of the epoch, one of each round."""
 
 Tags = tuple[int, ...]
+
+
+def zeros(blocks: int) -> Coefficients:
+    """Return an empty sum."""
+    return np.zeros((blocks, 2 * DEGREE), dtype=np.uint64)
+
+
+def pack(rows: Coefficients, moduli: Moduli) -> bytes:
+    """Return coefficients as little-endian bytes, 5 to 8 each."""
+    raw = rows.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
+    return raw[:, : moduli.width].tobytes()
+
+
+def unpack(data: bytes | memoryview, moduli: Moduli, whose: str) -> Coefficients:
+    """Read coefficients whose number of bytes has been checked.
+
+    Guarantees:
+        Every coefficient is below q.
+    """
+    raw = np.frombuffer(data, dtype=np.uint8).reshape(-1, moduli.width)
+    wide = np.zeros((len(raw), 8), dtype=np.uint8)
+    wide[:, : moduli.width] = raw
+    rows = wide.view("<u8").astype(np.uint64, copy=False).reshape(-1, 2 * DEGREE)
+    if int(rows.max()) >= moduli.cipher:
+        raise SecAggError(f"{whose} holds a number that is not below the modulus")
+    return rows
+
+
+def add(total: Coefficients, rows: Coefficients, moduli: Moduli) -> None:
+    """Add ciphertexts to a sum, in place."""
+    np.add(total, rows, out=total)  # below 2^61
+    # Where the sum is below q, taking q off goes round to something larger.
+    np.minimum(total, total - np.uint64(moduli.cipher), out=total)
 
 
 def fingerprint(
@@ -104,11 +146,7 @@ def open_secret(
     pair: tuple[str, str],
     sealed: bytes | memoryview,
 ) -> bytes:
-    """Decrypt a secret that the other of the pair sealed in this context.
-
-    Raises:
-        SecAggError: if it was sealed with another key, or in another context.
-    """
+    """Decrypt a secret that the other of the pair sealed in this context."""
     try:
         return _cipher(private, peer, context, pair).decrypt(_NONCE, sealed, None)
     except InvalidTag as error:
