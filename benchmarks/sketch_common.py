@@ -25,9 +25,8 @@ from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import SecureSource
 from lexfed.run import Population, price
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import stated_budget
+from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.pricing.training_choices import choices_of
 from lexfed.sketch.queries.duplicates import reach
 from lexfed.sketch.sharing.overlap_plan import CommonBits, OverlapPlan, width_for
 from lexfed.sketch.tables.counts import BloomFilter

@@ -17,7 +17,7 @@ import pytest
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace
-from lexfed.run.joining.set_intersection import library
+from lexfed.run.joining import library
 
 Lexfed = Callable[..., Any]
 AGREED = ("--key", "email", "--size", "150", "--epsilon", "2")

@@ -111,7 +111,7 @@ def test_ctrl_c_leaves_a_run_that_continues(
 
 
 def test_a_second_ctrl_c_stops_at_once(place: Path) -> None:
-    process = begin(place, "run", asleep="lexfed.run.driver.training_loop:evaluate")
+    process = begin(place, "run", asleep="lexfed.run.results.metrics:evaluate")
     _wait_for_sleep(place, process)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)

@@ -134,7 +134,7 @@ def test_kill_in_the_middle_leaves_the_charge_and_nothing_else(
 def test_nothing_chosen_is_paid_for_all_the_same(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lexfed.run.tuning.charged_search.run_search", lambda *_: None)
+    monkeypatch.setattr("lexfed.run.tuning.run_search", lambda *_: None)
     said = lexfed(*CHARGED)
     assert said.code == 0
     assert "the secret number of runs was 0; paid all the same" in said.out
@@ -144,7 +144,7 @@ def test_nothing_chosen_is_paid_for_all_the_same(
 def test_a_best_run_without_a_score_is_still_recorded(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lexfed.run.tuning.charged_search.paid_metrics", lambda *_: {})
+    monkeypatch.setattr("lexfed.run.tuning.paid_metrics", lambda *_: {})
     said = lexfed(*CHARGED)
     assert said.code == 0
     assert "(no score)" in said.out
@@ -168,7 +168,7 @@ def test_the_sites_ledgers_pay_before_the_first_run(
             committed.append(ledger.book().meters["record:gdp"].committed)
             ledger.close()
 
-    monkeypatch.setattr("lexfed.run.tuning.charged_search.run_search", look)
+    monkeypatch.setattr("lexfed.run.tuning.run_search", look)
     assert lexfed(*CHARGED).code == 0
     assert len(committed) == 3  # one per hospital
     assert min(committed) > 0

@@ -25,7 +25,7 @@ from lexfed.federation.site import data_holder as site_module
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.run.audit_log.receipts import check_receipt
+from lexfed.run.driver.round_replies import check_receipt
 from lexfed.signing.keys import Signer
 from support.federation.worlds import Played, World, play, seeded, world
 

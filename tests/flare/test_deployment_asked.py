@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.errors import AuditError
 from lexfed.federation.engines.channel import Handler, InProcessChannel
-from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
+from lexfed.run.deployed.signed_messages import GuardedDoor, SignedChannel
 from lexfed.signing.keys import Signer, create_key
 
 

@@ -12,12 +12,11 @@ from lexfed.errors import LexfedError, Refused, RunFolderError
 from lexfed.federation.engines.channel import InProcessChannel
 from lexfed.run.deployed import flare_parts
 from lexfed.run.deployed.coordinator import job_submission
-from lexfed.run.deployed.coordinator.epoch_outcome import EpochOutcome
 from lexfed.run.deployed.coordinator.job_submission import WaitLimits, deploy_run
-from lexfed.run.deployed.coordinator.run_place import RunPlace
+from lexfed.run.deployed.coordinator.run_place import EpochOutcome, RunPlace
 from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
-from lexfed.run.deployed.site.state_lock import SiteLock
-from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
+from lexfed.run.deployed.signed_messages import GuardedDoor, SignedChannel
+from lexfed.run.deployed.site.run_state import SiteLock
 from support.deployed.worlds import SITES, World, config_text
 
 QUICK = WaitLimits(sites=0.5, latecomers=0.0, ending=0.0, look=0.01)

@@ -19,12 +19,19 @@ from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.verify import files, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError
-from lexfed.run import PricedRun, load_population, price, resume, start, train
+from lexfed.run import (
+    PricedRun,
+    earlier_runs,
+    load_population,
+    price,
+    resume,
+    resumption,
+    start,
+    train_part,
+)
 from lexfed.run.audit_log import opening as logs
 from lexfed.run.driver import open_run
-from lexfed.run.earlier_runs import released_model as released
-from lexfed.run.earlier_runs.released_model import released_model
-from lexfed.run.resumption import integrity
+from lexfed.run.earlier_runs import released_model
 from support.audit.worlds import fake_run
 from support.mutant import Mutant, Patch, both_tests
 
@@ -67,7 +74,7 @@ def made(rounds: int | None) -> Path:
     """Return a folder with a run of so many rounds; None for a finished one."""
     place = Path(tempfile.mkdtemp())
     run = start(small(), place / "run", TEXT)
-    train(small(), run, most_rounds=rounds)
+    train_part(small(), run, rounds)
     return place
 
 
@@ -204,18 +211,18 @@ def _nothing(*_: object) -> tuple[str, ...]:
 
 
 def _without(name: str) -> Callable[[Patch], None]:
-    return lambda patch: patch.setattr(integrity, name, _nothing)
+    return lambda patch: patch.setattr(resumption, name, _nothing)
 
 
 def _not_verified(patch: Patch) -> None:
-    patch.setattr(integrity, "require_verified", read_evidence)
+    patch.setattr(resumption, "require_verified", read_evidence)
 
 
 def _anything_is_the_model(patch: Patch) -> None:
     def broken(evidence: Evidence, name: str) -> bytes:
         return (evidence.folder / name).read_bytes()
 
-    patch.setattr(released, "read_logged", broken)
+    patch.setattr(earlier_runs, "read_logged", broken)
 
 
 def _statements_are_free(patch: Patch) -> None:

@@ -25,15 +25,14 @@ from lexfed.federation.programme.messages import Refusal, Reply, answer_from_byt
 from lexfed.federation.site.data_holder import NOWHERE
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import SitePurse
-from lexfed.run.audit_log.receipts import check_receipt
 from lexfed.run.deployed.coordinator import epoch_driver
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run
-from lexfed.run.deployed.site import consent, enrolment, state_lock
+from lexfed.run.deployed.signed_messages import kind_of, refusal_code, seal
+from lexfed.run.deployed.site import consent, enrolment, run_state
 from lexfed.run.deployed.site.run_state import RunState
-from lexfed.run.deployed.terms import agreement, site_statements
-from lexfed.run.deployed.wire import size_limits
-from lexfed.run.deployed.wire.messages import kind_of, refusal_code, seal
+from lexfed.run.deployed.terms import agreement, bundle, site_statements
+from lexfed.run.driver.round_replies import check_receipt
 from lexfed.run.pricing import site_budgets
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, create_key
@@ -81,7 +80,7 @@ def a_model_of_too_many_classes_is_refused() -> None:
     tagged = tagged_schema_of(config, base=Path())
     encoding = build_encoding(tagged.schema, tagged.tiers())
     with pytest.raises(ConfigError, match="weights in a deployment"):
-        size_limits.require_weights(config, encoding)
+        bundle.require_weights(config, encoding)
 
 
 def another_programme_is_refused() -> None:
@@ -233,8 +232,8 @@ def two_processes_are_told_apart() -> None:
     """The door holds the lock from its first message on."""
     with world() as leader:
         try:
-            state_lock.SiteLock(leader.world.sites["north"]).close()
-        except state_lock.SiteBusy:
+            run_state.SiteLock(leader.world.sites["north"]).close()
+        except run_state.SiteBusy:
             return
         raise AssertionError("two processes hold one lock")
 
@@ -283,7 +282,7 @@ MUTANTS = (
     Mutant(
         "the classes of a model are not counted",
         lambda patch: patch.setattr(
-            size_limits,
+            bundle,
             "network_weights",
             lambda model, slots, _: network_weights(model, slots),
         ),

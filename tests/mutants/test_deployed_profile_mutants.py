@@ -11,12 +11,12 @@ from pathlib import Path
 from lexfed.config.tables.root import Config
 from lexfed.federation.programme.json_form import from_bytes
 from lexfed.privacy.claim.proof import load_claim
-from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.coordinator.epoch_driver import end_profile
+from lexfed.run.deployed.signed_messages import refusal_code
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
 from lexfed.run.deployed.terms import bundle
 from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.wire.messages import refusal_code
-from lexfed.run.purchases import profile_pricing
+from lexfed.run.purchases import profile_purchase
 from support.deployed.leader import Leader
 from support.deployed.worlds import World, config_text
 from support.mutant import Mutant, Patch, both_tests
@@ -124,7 +124,7 @@ def _any_price(patch: Patch) -> None:
 
 
 def _no_limits(patch: Patch) -> None:
-    patch.setattr(profile_pricing, "budget_within_limits", lambda budget, _: budget)
+    patch.setattr(profile_purchase, "budget_within_limits", lambda budget, _: budget)
 
 
 def _believing(patch: Patch) -> None:

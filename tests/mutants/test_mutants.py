@@ -56,11 +56,10 @@ from lexfed.privacy.run_ledger import Ledger
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.randomness import SeededSource, bernoulli
 from lexfed.run.audit_log import logbook
-from lexfed.run.audit_log import receipts as receipt_check
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.driver import round_replies
 from lexfed.run.folder import STATE, RunFolder
-from lexfed.run.intake import public_size
+from lexfed.run.intake import public_facts
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.tiers import Tier
 from support.audit import log_checks
@@ -310,7 +309,7 @@ def the_divisor_is_public() -> None:
     )
     sizes = run.population.sizes or ()
     with pytest.raises(ConfigError, match="number of persons"):
-        public_size.public_units(hidden, len(sizes), sum(sizes))
+        public_facts.public_units(hidden, len(sizes), sum(sizes))
 
 
 # Mutants
@@ -688,7 +687,7 @@ def _seeded_without_stamp(patch: Patch) -> None:
 
 
 def _private_divisor(patch: Patch) -> None:
-    patch.setattr(public_size, "public_units", lambda _, __, counted: counted)
+    patch.setattr(public_facts, "public_units", lambda _, __, counted: counted)
 
 
 def _entry_after_release(patch: Patch) -> None:
@@ -704,7 +703,7 @@ def _entry_after_release(patch: Patch) -> None:
 
 
 def _receipts_unchecked(patch: Patch) -> None:
-    patch.setattr(receipt_check, "check_receipt", lambda _, __, one, *___: one)
+    patch.setattr(round_replies, "check_receipt", lambda _, __, one, *___: one)
     patch.setattr(receipts, "encode", lambda _: b"[]")
 
 

@@ -14,7 +14,7 @@ from lexfed.data.people.lots import Split
 from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning import purchase_programmes
 from lexfed.federation.programme.sequence import Programme
-from lexfed.run.earlier_runs import used_profile
+from lexfed.run import earlier_runs
 from lexfed.run.pricing import priced_run
 from lexfed.run.purchases import profile_population
 from lexfed.tiers import Tier
@@ -55,7 +55,7 @@ def _free_of_charge(patch: Patch) -> None:
 
 
 def _not_asked_what_it_cost(patch: Patch) -> None:
-    patch.setattr(used_profile, "earlier_releases", lambda *_: ())
+    patch.setattr(earlier_runs, "earlier_releases", lambda *_: ())
 
 
 def _counts_test_rows(patch: Patch) -> None:

@@ -37,7 +37,7 @@ from lexfed.errors import LexfedError
 from lexfed.run import PricedRun, load_population, price, resume, start
 from lexfed.run import train as train_rounds
 from lexfed.run.purchases.importance_purchase import priced_importance
-from lexfed.run.results import metrics_file
+from lexfed.run.results import metrics
 
 
 class Countdown:
@@ -125,7 +125,7 @@ def attempt(priced: PricedRun, folder: Path, text: str, at: int) -> int:
         setattr(os, name, countdown.before(getattr(os, name)))
     note_acknowledged(folder.parent / "acknowledged", countdown)
     vars(durable)["open"] = countdown.open
-    vars(metrics_file)["open"] = countdown.open
+    vars(metrics)["open"] = countdown.open
     code = 0
     try:
         begun = (folder / "events.jsonl").exists()

@@ -14,7 +14,7 @@ from lexfed.audit.verify import Status, verify_run
 from lexfed.budget.noise_feedback import Signal
 from lexfed.config import loads
 from lexfed.run import RunResult, load_population, price, read_result, start, train
-from lexfed.run.results.adaptation_file import plan_lines
+from lexfed.run.results.notes import adaptation_lines
 from run.test_crashes import Ended, crash
 
 DESCENT = "rounds = 4\nlearning_rate = 1.0"
@@ -89,7 +89,7 @@ def test_a_plan_says_what_will_adapt(config_text: str) -> None:
     for table in (FILTER, EVERYTHING, ""):
         config = loads(descending(config_text, table))
         said[table] = "\n".join(
-            plan_lines(price(config, load_population(config, Path())))
+            adaptation_lines(price(config, load_population(config, Path())))
         )
     assert "0.824 to 1.18 times the planned; a filter" in said[FILTER]
     assert (

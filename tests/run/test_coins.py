@@ -13,7 +13,7 @@ from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError, RunFolderError
 from lexfed.run import Population, load_population, price, resume, start, train
 from lexfed.run.folder import COINS
-from lexfed.run.intake.coins import read_coins, write_coins
+from lexfed.run.intake.population import read_coins, write_coins
 from lexfed.run.intake.public_facts import public_facts
 
 ROWS = """\

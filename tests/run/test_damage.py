@@ -18,7 +18,7 @@ import pytest
 
 from lexfed.audit.verify import verify_run
 from lexfed.errors import AuditError, LexfedError, RunFolderError
-from lexfed.run import PricedRun, finished_result, resume, start, train
+from lexfed.run import PricedRun, finished_result, resume, start, train, train_part
 from lexfed.run import folder as folders
 from support.run.damage import Case, cases, inflict
 
@@ -48,17 +48,17 @@ class World:
         self.now, self.before = place / "now", place / "before"
         run = self.now / "run"
         self.now.mkdir(parents=True)
-        train(priced, start(priced, run, text), most_rounds=1)
+        train_part(priced, start(priced, run, text), 1)
         shutil.copytree(self.now, self.before)
         if moment == "finished":
             train(priced, resume(priced, run, text))
         elif moment == "between rounds":
-            train(priced, resume(priced, run, text), most_rounds=1)
+            train_part(priced, resume(priced, run, text), 1)
         else:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(*STOPS[moment])
                 with pytest.raises(RunFolderError, match="killed"):
-                    train(priced, resume(priced, run, text), most_rounds=1)
+                    train_part(priced, resume(priced, run, text), 1)
 
     def outcome(self, case: Case | None) -> str:
         """Damage a copy, resume it, and say how that ended."""
@@ -251,7 +251,7 @@ def test_set_ups_that_a_journal_forgot(
     masked = 'trust = "distributed"\naccountant = "rdp"\n'
     text = text_of(config_text) + masked
     priced, run = priced_of(text), tmp_path / "run"
-    train(priced, start(priced, run, text), most_rounds=1)
+    train_part(priced, start(priced, run, text), 1)
     edited(run, "events.jsonl", '"epoch": 1', '"epoch": 7')
     with pytest.raises(AuditError, match="does not know all set-ups of masks"):
         resume(priced, run, text)
@@ -288,12 +288,12 @@ def test_runs_of_every_kind_go_on_where_nothing_is_damaged(
 ) -> None:
     text, run = kind(config_text), tmp_path / "run"
     priced = priced_of(text)
-    train(priced, start(priced, run, text), most_rounds=1)
+    train_part(priced, start(priced, run, text), 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(*STOPS["charged"])
         with pytest.raises(RunFolderError, match="killed"):
             train(priced, resume(priced, run, text))
-    train(priced, resume(priced, run, text), most_rounds=1)
+    train_part(priced, resume(priced, run, text), 1)
     train(priced, resume(priced, run, text))
     assert verify_run(run).ok
     assert finished_result(priced.config, run) is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lexfed.audit.entries import AbortedRoundEntry, RoundEntry
-from lexfed.run import PricedRun, resume, start, train
+from lexfed.run import PricedRun, resume, start, train, train_part
 from support.run.distributed_runs import (
     CENTRAL,
     CONFIG,
@@ -123,19 +123,19 @@ def test_with_central_trust_it_is_run_again(
 
 def test_a_run_in_parts(priced_of: Price, tmp_path: Path) -> None:
     priced, path = priced_of(CONFIG), tmp_path / "run"
-    assert train(priced, start(priced, path, CONFIG), most_rounds=3) is None
-    assert train(priced, resume(priced, path, CONFIG), most_rounds=3) is None
+    assert train_part(priced, start(priced, path, CONFIG), 3) is None
+    assert train_part(priced, resume(priced, path, CONFIG), 3) is None
     assert sum(row["type"] == "charge" for row in events(path)) == 6
-    result = train(priced, resume(priced, path, CONFIG), most_rounds=3)
+    result = train_part(priced, resume(priced, path, CONFIG), 3)
     assert result is not None
     assert result.rounds == 7
-    again = train(priced, resume(priced, path, CONFIG), most_rounds=3)
+    again = train_part(priced, resume(priced, path, CONFIG), 3)
     assert again is not None
     assert again.rounds == 7
 
 
 def test_the_last_part_ends_the_run(priced_of: Price, tmp_path: Path) -> None:
     priced, path = priced_of(CONFIG), tmp_path / "run"
-    result = train(priced, start(priced, path, CONFIG), most_rounds=7)
+    result = train_part(priced, start(priced, path, CONFIG), 7)
     assert result is not None
     assert result.rounds == 7

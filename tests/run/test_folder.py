@@ -12,7 +12,7 @@ import pytest
 from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.run import PricedRun, RoundReport, read_result, resume, start, train
 from lexfed.run.folder import RunFolder, is_run_file, never_began
-from lexfed.run.results.metrics_file import MetricsFile
+from lexfed.run.results.metrics import MetricsFile
 
 PricedOf = Callable[..., PricedRun]
 

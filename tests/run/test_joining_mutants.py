@@ -7,7 +7,7 @@ from lexfed.errors import Refused
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
-from lexfed.run.joining import payment
+from lexfed.run import joining
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
 from lexfed.sketch.joining.terms import JoiningTerms
@@ -25,10 +25,10 @@ def _noise_first(patch: Patch) -> None:
         source: RandomSource,
     ) -> OfferedSketch:
         made = offer(terms, exact_tables(terms, people), source)
-        payment.charge_joining(purse, terms.noise.event(terms.width))
+        joining.charge_joining(purse, terms.noise.event(terms.width))
         return made
 
-    patch.setattr(payment, "make_offer", broken)
+    patch.setattr(joining, "make_offer", broken)
 
 
 def _paid_unseen(patch: Patch) -> None:
@@ -38,23 +38,21 @@ def _paid_unseen(patch: Patch) -> None:
         purse: LedgerPlace | None,
         source: RandomSource,
     ) -> OfferedSketch:
-        payment.charge_joining(purse, terms.noise.event(terms.width))
+        joining.charge_joining(purse, terms.noise.event(terms.width))
         return offer(terms, exact_tables(terms, people), source)
 
-    patch.setattr(payment, "make_offer", broken)
+    patch.setattr(joining, "make_offer", broken)
 
 
 def _one_name_for_all(patch: Patch) -> None:
-    patch.setattr(
-        "lexfed.run.joining.payment.secrets.token_hex", lambda _=16: "00" * 16
-    )
+    patch.setattr("lexfed.run.joining.secrets.token_hex", lambda _=16: "00" * 16)
 
 
 def _never_paid(patch: Patch) -> None:
     def broken(_purse: LedgerPlace | None, _event: Release) -> None:
         return
 
-    patch.setattr(payment, "charge_joining", broken)
+    patch.setattr(joining, "charge_joining", broken)
 
 
 MUTANTS = (

@@ -17,7 +17,7 @@ from lexfed.audit.verify import Status, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.run import PricedRun, RoundReport, price, resume, start, train
-from lexfed.run.audit_log.keys import run_keys
+from lexfed.run.audit_log.logbook import run_keys
 from lexfed.run.driver.open_run import OpenRun, base_of, finished_result
 from lexfed.run.intake.population import load_population
 from lexfed.signing.keys import create_key
@@ -316,7 +316,7 @@ def test_a_finished_run_is_found(
 @pytest.mark.parametrize(
     ("target", "again"),
     [
-        ("lexfed.run.audit_log.opening._tags", start),
+        ("lexfed.run.audit_log.opening._tags_digest", start),
         ("lexfed.run.driver.open_run.notes_of", resume),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 import lexfed
 from lexfed.cli.display import runs
 from lexfed.run import PricedRun, RoundReport
-from lexfed.run.results.run_result import NETWORKS_LEFT_OUT, notes_of
+from lexfed.run.results.notes import NETWORKS_LEFT_OUT, notes_of
 
 SMALL = ("rounds = 1", 'model = "mlp:4"')
 LARGE = ("rounds = 1", 'rounds = 4\nmodel = "mlp:2"')

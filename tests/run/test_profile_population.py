@@ -15,7 +15,7 @@ from lexfed.run.purchases.profile_population import (
     ProfilePopulation,
     load_profile_population,
 )
-from lexfed.run.purchases.profile_pricing import is_open
+from lexfed.run.purchases.profile_purchase import is_open
 from support.run.profile_checks import a_profile_counts_the_persons_of_training
 from support.run.profile_files import WARDS, written
 

@@ -14,7 +14,7 @@ from lexfed.errors import ConfigError, DataError, RunFolderError
 from lexfed.federation.planning.purchase_programmes import PERSONS
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.run import load_population, price
-from lexfed.run.earlier_runs.used_profile import read_profile
+from lexfed.run.earlier_runs import read_profile
 from lexfed.run.purchases.profile_purchase import (
     buy_profile,
     default_epsilon,

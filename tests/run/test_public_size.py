@@ -7,7 +7,7 @@ import pytest
 
 from lexfed.config import Config, from_mapping
 from lexfed.errors import ConfigError
-from lexfed.run.intake.public_size import check_delta, public_units
+from lexfed.run.intake.public_facts import check_delta, public_units
 
 
 def config(data: dict[str, Any] | None = None, **budget: Any) -> Config:

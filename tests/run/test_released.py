@@ -12,8 +12,8 @@ import pytest
 import lexfed
 from lexfed.cli import app
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.run import PricedRun, start, train
-from lexfed.run.earlier_runs.released_model import released_model
+from lexfed.run import PricedRun, start, train, train_part
+from lexfed.run.earlier_runs import released_model
 from support.run.damage import DAMAGES, Case, inflict
 
 PricedOf = Callable[..., PricedRun]
@@ -80,7 +80,7 @@ def test_a_run_that_is_not_finished_has_no_model(
     tmp_path: Path, config_text: str, priced_of: PricedOf
 ) -> None:
     priced, run = priced_of(), tmp_path / "run"
-    train(priced, start(priced, run, config_text), most_rounds=1)
+    train_part(priced, start(priced, run, config_text), 1)
     (run / "model.safetensors").write_bytes(b"planted")
     with pytest.raises(RunFolderError, match="holds no trained model"):
         released_model(run, "finish it")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lexfed.randomness import SecureSource
-from lexfed.run.joining import set_intersection
-from lexfed.run.joining.exact_count import make_answer, make_question, open_answer
+from lexfed.run import joining
+from lexfed.run.joining import make_answer, make_question, open_answer
 from lexfed.sketch.joining.exact_count import Agreement, ExactMessage
 from lexfed.sketch.joining.keys import people_of
 
@@ -24,8 +24,8 @@ OWN = [f"p{number}" for number in range(12)]
 def psi() -> Any:
     reason = "needs the library `openmined-psi` (extra `psi`)"
     pytest.importorskip("private_set_intersection", reason=reason)
-    set_intersection.library.cache_clear()
-    return set_intersection.library()
+    joining.library.cache_clear()
+    return joining.library()
 
 
 def test_an_asking_side_that_lies_learns_which_of_its_keys_the_other_has(
@@ -83,8 +83,8 @@ def _counted(psi: Any, asking: list[str], seed: int) -> int:
         response.encrypted_elements.extend(
             server.ProcessRequest(request).encrypted_elements
         )
-    set_intersection._sort(setup.raw.encrypted_elements)
-    set_intersection._sort(response.encrypted_elements)
+    joining._sort(setup.raw.encrypted_elements)
+    joining._sort(response.encrypted_elements)
     parts = (setup.SerializeToString(), response.SerializeToString())
     answer = ExactMessage("answer", AGREED.size, AGREED.epsilon, question.hash, parts)
     return open_answer(secret, answer).value + AGREED.margin

@@ -10,9 +10,9 @@ import pytest
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.models import towers
-from lexfed.run import resume, start, train
+from lexfed.run import resume, start, train_part
 from lexfed.run.purchases.profile_purchase import buy_profile
-from lexfed.run.results.sketch_notes import sketch_lines, sketch_notes
+from lexfed.run.results.notes import sketch_lines, sketch_notes
 from support.audit.two_verifiers import both, failed
 from support.run.sketched_files import (
     TRUST,
@@ -149,10 +149,10 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     priced = priced_of(path)
     text = path.read_text()
     begun = start(priced, tmp_path / "parts", text, tmp_path)
-    assert train(priced, begun, most_rounds=1) is None
+    assert train_part(priced, begun, 1) is None
     for _ in range(60):
         opened = resume(priced_of(path), tmp_path / "parts", text, tmp_path)
-        result = train(priced, opened, most_rounds=9)
+        result = train_part(priced, opened, 9)
         if result is not None:
             break
     assert result is not None

@@ -24,21 +24,18 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.run import load_population
+from lexfed.run import load_population, tuning
 from lexfed.run.intake.column_importance import Importance
-from lexfed.run.tuning import charged_search, public_search
-from lexfed.run.tuning.charged_search import (
+from lexfed.run.tuning import (
     ChargedSearch,
-    ReleasedSetting,
-    plan_search,
-    run_search,
-)
-from lexfed.run.tuning.public_search import search_public
-from lexfed.run.tuning.search_record import (
+    ScoredSetting,
     charged_record,
     finished_record,
     make_folder,
+    plan_search,
     public_record,
+    run_search,
+    search_public,
     write_record,
 )
 from lexfed.tiers import Tier
@@ -191,11 +188,11 @@ def test_importances_that_were_paid_for_are_not_searched_with(
 # Choosing
 
 
-def scored(values: dict[int, float], metric: str) -> Callable[..., ReleasedSetting]:
+def scored(values: dict[int, float], metric: str) -> Callable[..., ScoredSetting]:
     """Stand in for a training: the score follows from the number of rounds."""
 
-    def one(run: Any, setting: SearchSetting) -> ReleasedSetting:
-        return ReleasedSetting(setting, metric, values[run.config.federation.rounds])
+    def one(run: Any, setting: SearchSetting) -> ScoredSetting:
+        return ScoredSetting(setting, metric, values[run.config.federation.rounds])
 
     return one
 
@@ -216,7 +213,7 @@ def test_the_best_is_chosen(
     best: int,
 ) -> None:
     found = planned(config_text, law=Repetitions("poisson", 60.0))
-    monkeypatch.setattr(charged_search, "_one", scored(values, metric))
+    monkeypatch.setattr(tuning, "_one", scored(values, metric))
     # Sixty runs on average all draw the same one of two with chance below 1e-9.
     chosen = run_search(found, SecureSource())
     assert chosen is not None
@@ -225,7 +222,7 @@ def test_the_best_is_chosen(
 
 def test_settings_are_drawn_uniformly() -> None:
     source = SeededSource(1, "settings")
-    counts = Counter(charged_search._below(3, source) for _ in range(3000))
+    counts = Counter(tuning._below(3, source) for _ in range(3000))
     # Each is within 6 standard deviations of 1000; seeded, so it never fails twice.
     assert all(abs(counts[k] - 1000) < 6 * math.sqrt(3000 * 2 / 9) for k in range(3))
 
@@ -240,7 +237,7 @@ def test_words_that_would_favour_a_setting_are_drawn_again() -> None:
         def words(self, count: int) -> Any:
             return [self.left.pop(0) for _ in range(count)]
 
-    assert charged_search._below(3, Words()) == 2
+    assert tuning._below(3, Words()) == 2
 
 
 def test_no_run_at_all_chooses_nothing(
@@ -257,11 +254,11 @@ def test_a_run_trains_under_its_ledger_and_is_scored_by_noise(
     config_text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = planned(config_text)
-    chosen = charged_search._one(found.runs[0], found.settings[0])
+    chosen = tuning._one(found.runs[0], found.settings[0])
     assert chosen.metric == "auc"
     assert 0.0 <= chosen.score <= 1.0
-    monkeypatch.setattr(charged_search, "paid_metrics", lambda *_: {})
-    assert math.isnan(charged_search._one(found.runs[0], found.settings[0]).score)
+    monkeypatch.setattr(tuning, "paid_metrics", lambda *_: {})
+    assert math.isnan(tuning._one(found.runs[0], found.settings[0]).score)
 
 
 # Public data
@@ -279,16 +276,14 @@ def test_a_public_search_ranks_and_is_free(config_text: str) -> None:
 
 def test_files_of_sites_become_parts_of_the_public_file() -> None:
     raw = {"data": {"sites": {"files": ["a.csv", "b.csv"]}}}
-    changed = public_search._on_public(raw, "public.csv")
+    changed = tuning._on_public(raw, "public.csv")
     assert changed["data"] == {"sites": {"count": 2}, "source": "public.csv"}
     assert raw == {"data": {"sites": {"files": ["a.csv", "b.csv"]}}}
 
 
 def test_of_an_error_less_is_better() -> None:
     setting = GRID.settings()[0]
-    ranks = [
-        public_search.PublicTrial(setting, "rmse", score).rank for score in (1.0, 2.0)
-    ]
+    ranks = [tuning.ScoredSetting(setting, "rmse", score).rank for score in (1.0, 2.0)]
     assert ranks[0] > ranks[1]
 
 

@@ -17,8 +17,8 @@ from lexfed.config import loads
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import PricedRun, RoundReport, price, resume, start, train
-from lexfed.run.audit_log.keys import run_keys
-from lexfed.run.audit_log.witnesses import witnessing_of
+from lexfed.run.audit_log.logbook import run_keys
+from lexfed.run.audit_log.opening import witnessing_of
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note
 from support.audit.authority import Authority, make_authority, openssl
 from support.audit.witnessed import WITNESS, make_witness, served

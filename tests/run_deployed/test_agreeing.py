@@ -14,9 +14,9 @@ from lexfed.federation.programme.sequence import Programme
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.run.deployed.signed_messages import RunEnd, refusal_code, seal, unseal
 from lexfed.run.deployed.site.consent import give_consent
 from lexfed.run.deployed.site.door import LOG as OWN_LOG
-from lexfed.run.deployed.wire.messages import RunEnd, refusal_code, seal, unseal
 from lexfed.signing.keys import Signer, create_key
 from lexfed.tiers import Tier
 from support.deployed.leader import RUN, Leader, rounds, with_clip, with_sigma

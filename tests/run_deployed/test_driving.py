@@ -19,17 +19,7 @@ from lexfed.ledger.charging import LastingLedger
 from lexfed.models.networks.architectures import build
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
-from lexfed.run.deployed.site.consent import cost_in_words, give_consent
-from lexfed.run.deployed.terms.agreement import agreed_programme
-from lexfed.run.deployed.terms.bundle import (
-    Bundle,
-    named_files,
-    require_deployable,
-    site_names,
-)
-from lexfed.run.deployed.terms.site_statements import read_statements
-from lexfed.run.deployed.wire import size_limits
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     ProgrammeConsent,
     RunStart,
     SiteStatement,
@@ -38,6 +28,16 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent
+from lexfed.run.deployed.terms import bundle
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import (
+    Bundle,
+    named_files,
+    require_deployable,
+    site_names,
+)
+from lexfed.run.deployed.terms.site_statements import read_statements
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer, create_key
 from support.deployed.leader import with_sigma
@@ -395,7 +395,7 @@ def test_a_programme_that_no_site_reads_is_refused_in_words(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = world.agree(config_text())
-    monkeypatch.setattr(size_limits, "MOST_PROGRAMME", 1000)
+    monkeypatch.setattr(bundle, "MOST_PROGRAMME", 1000)
     with pytest.raises(ConfigError, match=r"has \d+ bytes, sites read 1000"):
         drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 

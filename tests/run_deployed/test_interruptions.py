@@ -16,8 +16,8 @@ from lexfed.federation.programme.messages import (
     answer_to_bytes,
 )
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.signed_messages import kind_of
 from lexfed.run.deployed.site.door import open_site
-from lexfed.run.deployed.wire.messages import kind_of
 from support.deployed.worlds import SITES, Spy, World, config_text
 
 TRUSTS = {

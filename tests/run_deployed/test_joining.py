@@ -10,11 +10,7 @@ import pytest
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 from lexfed.privacy.scopes import up
-from lexfed.run.deployed.site.consent import cost_in_words, give_consent, take_consent
-from lexfed.run.deployed.site.door import LOG
-from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_statements import read_statements
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     WORDS,
     JoinRequest,
     SiteStatement,
@@ -24,6 +20,10 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent, take_consent
+from lexfed.run.deployed.site.door import LOG
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import read_statements
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, create_key
 from support.deployed.leader import Leader

@@ -14,12 +14,12 @@ from lexfed.federation.programme.json_form import from_bytes
 from lexfed.privacy.claim.proof import load_claim
 from lexfed.privacy.claim.schema import counted_releases
 from lexfed.privacy.scopes import record_epsilon
-from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.coordinator.epoch_driver import end_profile
+from lexfed.run.deployed.signed_messages import refusal_code
 from lexfed.run.deployed.site.consent import cost_in_words, give_consent
 from lexfed.run.deployed.site.door import LOG
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
 from lexfed.run.deployed.terms.bundle import Bundle, named_files
-from lexfed.run.deployed.wire.messages import refusal_code
 from lexfed.run.pricing.priced_run import OutsideTerms, price
 from lexfed.run.purchases.profile_purchase import buy_profile
 from support.audit.two_verifiers import both, failed

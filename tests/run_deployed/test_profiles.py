@@ -11,13 +11,12 @@ from lexfed.audit.log.evidence import read_evidence
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.ledger.charging import LastingLedger
 from lexfed.privacy.claim.proof import load_claim
-from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
-from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch, end_profile
 from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
+from lexfed.run.deployed.signed_messages import refusal_code
 from lexfed.run.deployed.site.consent import cost_in_words, give_consent
 from lexfed.run.deployed.site.door import LOG
 from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.wire.messages import refusal_code
 from lexfed.run.purchases.profile_purchase import buy_profile, default_epsilon
 from support.audit.two_verifiers import both, failed
 from support.deployed.leader import Leader

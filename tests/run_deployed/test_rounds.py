@@ -21,11 +21,10 @@ from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
 from lexfed.privacy.releases import Release
+from lexfed.run.deployed.signed_messages import KINDS, refusal_code
 from lexfed.run.deployed.site.consent import give_consent
 from lexfed.run.deployed.site.door import LOG as OWN_LOG
-from lexfed.run.deployed.site.run_state import RunState
-from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
-from lexfed.run.deployed.wire.messages import KINDS, refusal_code
+from lexfed.run.deployed.site.run_state import RunState, SiteBusy, SiteLock
 from support.deployed.leader import LOG, RUN, Asking, Leader, rounds
 from support.deployed.worlds import MARKER, World, config_text
 

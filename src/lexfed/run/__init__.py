@@ -6,12 +6,10 @@
     opened     = start(priced, path, config_text)   # or resume(...): folder and log
     result     = train(priced, opened)              # charge, ask, noise, log, release
 
-Every round is charged on disk before anybody computes, is in the audit log
-before its release is the state, and exists once it is. Everything else follows
-from that order.
+Every round is charged on disk before anybody computes, is in the audit log before its
+release is the state, and exists once it is. Everything else follows from that order.
 
-The rooms, in the order of the four lines above; each imports only those before
-it:
+The rooms, in the order of the four lines above; each imports only those before it:
 
     folder         the files of a run, and when each of them is whole
     earlier_runs   models, profiles and costs of finished runs that this one uses
@@ -20,21 +18,21 @@ it:
     audit_log      entries of the run in its log, receipts of sites, keys
     resumption     an interrupted run: is its folder whole, and where does it go on
     results        metrics, notes, the result, predictions
-    driver         the rounds themselves
+    driver         the rounds themselves; start with `driver.training_loop`
 
-`purchases` (profiles, importances), `tuning` (searches) and `joining` (people
-that two organisations share) use these rooms, `deployed` runs them between
-organisations, and `api` has the four lines as one call.
+`purchases` (profiles, importances), `tuning` (searches) and `joining` (people that two
+organisations share) use these rooms, `deployed` runs them between organisations, and
+`api` has the four lines as one call.
 """
 
 from lexfed.run.api import folder_of, priced_file
 from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
-from lexfed.run.driver.training_loop import OnRound, RoundReport, train
+from lexfed.run.driver.training_loop import OnRound, RoundReport, train, train_part
 from lexfed.run.intake.population import Population, load_population, seeded_population
-from lexfed.run.pricing.plan_document import plan_json
-from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
+from lexfed.run.results.notes import notes_of
 from lexfed.run.results.prediction import Predictions, predict
-from lexfed.run.results.run_result import RunResult, notes_of, read_result
+from lexfed.run.results.run_result import RunResult, read_result
 
 __all__ = [
     "OnRound",
@@ -57,4 +55,5 @@ __all__ = [
     "seeded_population",
     "start",
     "train",
+    "train_part",
 ]

@@ -21,10 +21,8 @@ from lexfed.run.driver.open_run import finished_result, start
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.training_loop import OnRound
 from lexfed.run.driver.training_loop import train as run_rounds
-from lexfed.run.intake.coins import read_coins
-from lexfed.run.intake.population import load_population
-from lexfed.run.pricing.plan_document import plan_json
-from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.run.intake.population import load_population, read_coins
+from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
 from lexfed.run.results import prediction
 from lexfed.run.results.prediction import Predictions
 from lexfed.run.results.run_result import RunResult

@@ -21,7 +21,7 @@
 
 A round is charged in `events.jsonl` before anybody computes (write-ahead). Its release
 is staged, its entry in the log made durable, and only then does `state.safetensors`
-hold it. `recovery.py` says what follows after a crash.
+hold it. `resumption.py` has the consequence of a crash at each moment.
 """
 
 import json
@@ -57,6 +57,7 @@ SEALED = "sealed"
 SITES = "sites"
 FOLDERS = (LOG, SEALED, SITES)
 COINS = "coins"
+METRICS = "metrics.csv"
 ADAPTATION = "adaptation.csv"
 OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
 """What is written before the first event."""
@@ -148,8 +149,6 @@ class RunFolder:
                 "wait for it to end, or choose another `run.out`",
             ) from error
 
-    # Writing
-
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file for people and programs."""
         text = json.dumps(value, indent=2, allow_nan=False) + "\n"
@@ -162,9 +161,8 @@ class RunFolder:
     def charge(self, query: Query) -> None:
         """Put the round's event on disk, ahead of the round.
 
-        Raises:
-            RunFolderError: if it cannot be written, or if the disk has no room for
-                what the round will release: a round that cannot be kept is not paid.
+        A round whose release the disk has no room for is not paid: it could not be
+        kept.
         """
         # Beside the parameters a state may hold a velocity and the last release.
         towers = query.model.towers
@@ -187,7 +185,9 @@ class RunFolder:
 
     def stage(self, progress: Progress) -> bytes:
         """Put what a round would release on disk, not yet as the state; return it."""
-        content = _state(progress)
+        names = ("done", "stage", "step")
+        head = {name: getattr(progress, name) for name in names}
+        content = towers.to_bytes(progress.model, head, progress.memory)
         stage_file(self.path / STATE, content)
         return content
 
@@ -195,14 +195,8 @@ class RunFolder:
         """Make what was staged the state; from here on the round exists."""
         publish_file(self.path / STATE)
 
-    # Reading
-
     def state(self) -> Progress | None:
-        """Return the state after the last durable round; None before the first.
-
-        Raises:
-            RunFolderError: if the file was damaged after it was written.
-        """
+        """Return the state after the last durable round; None before the first."""
         path = self.path / STATE
         try:
             content = read_plain(path, MOST_OF_A_MODEL)
@@ -237,15 +231,9 @@ def _occupied(path: Path) -> RunFolderError:
     return RunFolderError(what, "choose another `run.out`")
 
 
-def _state(progress: Progress) -> bytes:
-    names = ("done", "stage", "step")
-    head = {name: getattr(progress, name) for name in names}
-    return towers.to_bytes(progress.model, head, progress.memory)
-
-
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    other = {"lock", SITES, SEALED, COINS, EVENTS, STATE, "metrics.csv", ADAPTATION}
+    other = {"lock", SITES, SEALED, COINS, EVENTS, STATE, METRICS, ADAPTATION}
     names = other.union(OPENING, ENDING, REPORTS)
     return path.name.removesuffix(".part") in names
 

@@ -10,10 +10,7 @@ from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
 from lexfed.federation.programme.json_form import to_bytes
 from lexfed.federation.programme.messages import Reply, answer_from_bytes
 from lexfed.federation.programme.sequence import Programme
-from lexfed.run.deployed.terms.agreement import agreed_programme
-from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     JoinRequest,
     ProgrammeConsent,
     ProgrammeOffer,
@@ -23,6 +20,9 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer
 from support.deployed.worlds import World

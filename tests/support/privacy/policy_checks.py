@@ -15,17 +15,16 @@ import pytest
 
 from lexfed.budget import policy as policies
 from lexfed.budget.policy import PolicyTerms
-from lexfed.cli.commands.training import tune as tuning
+from lexfed.cli.commands.training import tune as tune_command
 from lexfed.config import loads, policy_file
 from lexfed.config.policy_file import read_policy, signature_path, with_signature
 from lexfed.errors import ConfigError
 from lexfed.privacy import selection
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.selection import Repetitions
-from lexfed.run import PricedRun, price, seeded_population
+from lexfed.run import PricedRun, price, seeded_population, tuning
 from lexfed.run.pricing import policy_terms as run_policies
-from lexfed.run.tuning import charged_search, search_record
-from lexfed.run.tuning.search_record import write_record
+from lexfed.run.tuning import write_record
 from lexfed.signing.keys import Signer, create_key, public_path
 
 Patch = pytest.MonkeyPatch
@@ -113,10 +112,10 @@ def a_search_is_on_disk_before_it_runs() -> None:
 
     with _folder() as place, pytest.MonkeyPatch.context() as patch:
         (place / "lexfed.toml").write_text(CONFIG)
-        patch.setattr(charged_search, "run_search", look)
+        patch.setattr(tuning, "run_search", look)
         grid = ["federation.rounds=1,2"]
         path, out = Path("lexfed.toml"), Path("search")
-        tuning.tune(path, grid, None, True, 3.0, "geometric", out, False)
+        tune_command.tune(path, grid, None, True, 3.0, "geometric", out, False)
     ((state, cost),) = [(row["state"], row["cost"]["record"]) for row in seen]
     assert state == "charged"
     assert cost["epsilon"] > 0
@@ -156,4 +155,4 @@ def searches_charged_afterwards(patch: Patch) -> None:
         if record["state"] == "done":
             real(folder, record)
 
-    patch.setattr(search_record, "write_record", broken)
+    patch.setattr(tuning, "write_record", broken)

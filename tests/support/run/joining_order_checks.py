@@ -13,7 +13,7 @@ from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import SeededSource
-from lexfed.run.joining import payment
+from lexfed.run import joining
 from lexfed.sketch.joining.keys import people_of
 from lexfed.sketch.joining.terms import JoiningTerms
 from support.sketch.paying_checks import Watched
@@ -39,13 +39,13 @@ def paid_before_noise_is_drawn() -> None:
     """A ceiling without room refuses, and not a bit of noise was drawn."""
     with tempfile.TemporaryDirectory() as folder:
         purse = _Here(Path(folder), "north", "people.csv")
-        payment.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
+        joining.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
         assert _rows(purse) == ["open", "commit"]
         with closing(purse.open()) as ledger:
             set_ceiling(ledger, "record", Ceiling.of(0.1, 1e-6), "enough")
         source = Watched()
         with pytest.raises(Refused):
-            payment.make_offer(TERMS, PEOPLE, purse, source)
+            joining.make_offer(TERMS, PEOPLE, purse, source)
         assert source.asked == 0
         assert _rows(purse) == ["open", "commit", "ceiling"]
 
@@ -56,7 +56,7 @@ def nothing_paid_for_people_that_do_not_fit() -> None:
         purse = _Here(Path(folder), "north", "people.csv")
         for wrong in (people_of([""]), people_of(map(str, range(401)))):
             with pytest.raises(DataError):
-                payment.make_offer(TERMS, wrong, purse, SeededSource(1))
+                joining.make_offer(TERMS, wrong, purse, SeededSource(1))
         assert not purse.path.exists()
 
 
@@ -65,5 +65,5 @@ def every_sketch_is_paid() -> None:
     with tempfile.TemporaryDirectory() as folder:
         purse = _Here(Path(folder), "north", "people.csv")
         for _ in range(2):
-            payment.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
+            joining.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
         assert _rows(purse) == ["open", "commit", "commit"]

@@ -18,8 +18,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
-from lexfed.run.results.adaptation_file import plan_lines
-from lexfed.run.results.sketch_notes import sketch_lines
+from lexfed.run.results.notes import adaptation_lines, sketch_lines
 from lexfed.signing.notes import parse_note
 from lexfed.tiers import Tier
 
@@ -93,7 +92,7 @@ def opening(priced: PricedRun) -> list[str]:
     if policy.name != "default":
         lines.append(f"  policy   {policy.name}: {policy.title}")
     lines += [f"  note     {note}" for note in notes_of(priced)]
-    lines += [f"  adapts   {line}" for line in plan_lines(priced)]
+    lines += [f"  adapts   {line}" for line in adaptation_lines(priced)]
     lines += [f"  sketches {line}" for line in sketch_lines(priced)]
     if priced.config.data.test_size > 0:
         lines.append(f"  metrics  {_METRICS[priced.config.evaluation.metrics]}")

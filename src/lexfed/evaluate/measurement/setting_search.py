@@ -40,7 +40,7 @@ from lexfed.evaluate.harness.tables import code_digest
 from lexfed.evaluate.methods import METHODS
 from lexfed.privacy.selection import Repetitions
 from lexfed.randomness import SecureSource
-from lexfed.run.tuning.charged_search import plan_search, run_search
+from lexfed.run.tuning import plan_search, run_search
 
 TRIALS, REPEATS = 6, 6
 """Settings of every method, and trainings of each."""

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entries of a run's audit log after the opening, as things happen.
+"""The audit log of a run after its opening: one entry as each thing happens.
 
 Every round is one commit, durable before its release. Entries hold public facts, prices
 and digests of releases, and nothing else about the data.
+
+The keys that sign it are made on first use, kept for the next run, never overwritten:
+
+    keys/coordinator.pem    signs entries of the log
+    keys/log.pem            signs checkpoints; another custodian may hold it
+    keys/log-2.pem          the same after a rotation; new runs take the newest
+    keys/sites/3.pem        signs receipts of the third site (engine `inprocess`)
+    keys/pins/              the last checkpoint of every log these keys have written
+
+The keys of sites in a deployment are not here: each keeps its own, and the roster has
+their public halves. Private keys have mode 0600; anybody who can read one can sign in
+its name.
 """
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -25,9 +38,10 @@ from lexfed.audit.entries import (
     decimal,
 )
 from lexfed.audit.entries.masking_record import aggregation_of
-from lexfed.audit.log.audit_log import AuditLog, WitnessPanel
+from lexfed.audit.log.access import key_files
+from lexfed.audit.log.audit_log import AuditLog, LogKeys, WitnessPanel
 from lexfed.audit.rules.evaluation import certify
-from lexfed.audit.vocabulary import AbortCause
+from lexfed.audit.vocabulary import AbortCause, KeyRole
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.rounds import RoundRelease
@@ -35,15 +49,65 @@ from lexfed.federation.programme.messages import Query
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import RunningTotal
-from lexfed.run.audit_log.keys import RunKeys
-from lexfed.signing.keys import fingerprint
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import Signer, create_key, fingerprint, load_key
 from lexfed.terms import TierName
 from lexfed.tiers import Tier
 
 
-def sha256(content: bytes) -> str:
-    """Return the digest of some bytes, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
+@dataclass(frozen=True)
+class RunKeys:
+    """The signers of a run.
+
+    Attributes:
+        log: of the coordinator and of the log.
+        sites: of every site that is in this process, by its name; empty where sites
+            are simulated as one, or elsewhere.
+        elsewhere: public keys of sites that are not in this process, by their names.
+    """
+
+    folder: Path
+    log: LogKeys
+    sites: Mapping[str, Signer]
+    elsewhere: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def public(self) -> dict[str, bytes]:
+        """Public key of every site that signs receipts, by its name."""
+        return {
+            **{name: signer.public for name, signer in self.sites.items()},
+            **self.elsewhere,
+        }
+
+
+def run_keys(
+    folder: Path, origin: str, sites: Sequence[str], make: bool = True
+) -> RunKeys:
+    """Return the keys of a run; the log's key signs under the name `origin`.
+
+    Missing keys are made if `make` says so, and a `RunFolderError` otherwise, as is a
+    key that others can read. `sites` names those that sign receipts in this process.
+    """
+
+    def signer(path: Path, name: str) -> Signer:
+        missing = make and not os.path.lexists(path)
+        return Signer(name, create_key(path) if missing else load_key(path))
+
+    def newest(role: KeyRole, name: str) -> Signer:
+        files = [folder / f"{role}.pem", *key_files(folder, role).values()]
+        return signer(files[-1], name)
+
+    log = LogKeys(
+        coordinator=newest("coordinator", "coordinator"), log=newest("log", origin)
+    )
+    return RunKeys(
+        folder,
+        log,
+        {
+            name: signer(folder / "sites" / f"{number}.pem", f"site-{number}")
+            for number, name in enumerate(sites, start=1)
+        },
+    )
 
 
 @dataclass
@@ -77,12 +141,12 @@ class Logbook:
         released: RoundRelease,
         state: bytes,
         present: Participation,
-        hidden: bytes | None = None,
+        record: bytes | None = None,
     ) -> None:
         """Append a round.
 
-        `released` is the noised sum, `state` the released state after it, `hidden` the
-        record of a masked sum; None where sums were not hidden.
+        `state` is the released state after it, `record` that of a masked sum; None
+        where sums were not hidden.
         """
         release = query.release
         total = self._after(release)
@@ -91,7 +155,7 @@ class Logbook:
             "stage": query.kind,
             "tags": self.tags,
             "participation": present,
-            "aggregation": self._aggregation(hidden),
+            "aggregation": self._aggregation(record),
         }
         if release is None or total is None:
             entry = RoundEntry(
@@ -152,11 +216,9 @@ class Logbook:
             would_reach=_decimal(refusal.would_reach),
             limit=_decimal(refusal.limit),
         )
-        before = [
-            each for each in self.log.entries(RefusalEntry) if each.round == number
-        ]
-        if entry not in before:
-            again = f"/{len(before) + 1}" if before else ""
+        earlier = [e for e in self.log.entries(RefusalEntry) if e.round == number]
+        if entry not in earlier:
+            again = f"/{len(earlier) + 1}" if earlier else ""
             self.log.append(entry, f"refusal/{number}{again}")
 
     def resumed(self, rounds: int) -> None:
@@ -181,12 +243,9 @@ class Logbook:
     ) -> None:
         """Append the end of the run, then the outcomes of the rule catalogue.
 
-        Args:
-            done: rounds that are over, lost ones included.
-            released: rounds that are part of the model.
-            planned: rounds of the programme.
-            claim: file of the claim; None without privacy.
-            model: file of the model.
+        `done` counts the rounds that are over, lost ones included, `released` those
+        that are part of the model. `claim` and `model` are files; there is no claim
+        without privacy.
         """
         entry = CompletionEntry(
             rounds=done,
@@ -204,8 +263,8 @@ class Logbook:
 
     def round_entry(self, number: int) -> RoundEntry | None:
         """Return the entry of a round, if it is durable."""
-        found = {entry.round: entry for entry in self.log.entries(RoundEntry)}
-        return found.get(number)
+        entries = {entry.round: entry for entry in self.log.entries(RoundEntry)}
+        return entries.get(number)
 
     def is_over(self, number: int) -> bool:
         """Return True if the log holds a round or its end: it is not asked again."""
@@ -230,8 +289,15 @@ class Logbook:
         return self.total.after(release)
 
 
-def _content(path: Path) -> bytes:
-    return read_plain(path, MOST_OF_A_MODEL)
+def secret_sampling(priced: PricedRun) -> bool:
+    """Return True if the guarantee rests on nobody knowing which sites took part.
+
+    Under a client's guarantee a release that names or counts the participants is not
+    the sampled Gaussian that was charged. Coins for records stay at their site.
+    """
+    stages = priced.programme.stages
+    sampled = any(stage.sampling_rate < 1.0 for stage in stages)
+    return priced.private and priced.programme.unit == "client" and sampled
 
 
 def by_label(values: Mapping[Tier, float]) -> dict[TierName, str]:
@@ -242,6 +308,15 @@ def by_label(values: Mapping[Tier, float]) -> dict[TierName, str]:
 def name_of(tier: Tier) -> TierName:
     """Return the name of a tier as entries hold it."""
     return cast(TierName, tier.label)
+
+
+def sha256(content: bytes) -> str:
+    """Return the digest of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_OF_A_MODEL)
 
 
 def _decimal(value: float | None) -> str | None:

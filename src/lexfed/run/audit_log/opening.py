@@ -1,34 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening the audit log of a run folder, or making it, with the keys it needs."""
+"""The audit log of a run, opened or begun: its parties, its rules, its price.
+
+The first entries are one commit, made before the first round from the files of the run
+folder. Opening is idempotent: after a crash the same entries are found and nothing is
+added.
+"""
 
 import json
-from dataclasses import replace
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
-from lexfed.audit.entries import AbortedRoundEntry, ChangeEntry, Genesis, RoundEntry
-from lexfed.audit.entries.opening import parties_of
-from lexfed.audit.log.access import open_for_appending
-from lexfed.audit.log.audit_log import AuditLog
-from lexfed.audit.log.evidence import read_evidence
-from lexfed.audit.storage.write_protocol import MAX_NOTE
-from lexfed.durable import write_atomically
-from lexfed.errors import AuditError, RunFolderError
-from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.privacy.run_ledger import RunningTotal
-from lexfed.run.audit_log.first_entries import (
-    SOFTWARE,
-    LogOpening,
-    new_origin,
-    opening_entries,
+from lexfed.audit.entries import (
+    AbortedRoundEntry,
+    BudgetPlan,
+    ChangeEntry,
+    CohortAssumptions,
+    Entry,
+    FeatureTags,
+    Genesis,
+    Party,
+    PolicyEntry,
+    PublicKeyRecord,
+    RoundEntry,
+    decimal,
 )
+from lexfed.audit.entries.masking_record import PROTOCOL
+from lexfed.audit.entries.opening import parties_of, roster_bytes
+from lexfed.audit.log.access import open_for_appending
+from lexfed.audit.log.audit_log import AuditLog, KeyedEntry, WitnessPanel
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.rules import catalogue_bytes
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.write_protocol import MAX_NOTE
+from lexfed.audit.tree.trust_policy import parse_policy
+from lexfed.audit.witness.client import targets_of
+from lexfed.audit.witness.time_stamps import load_roots
+from lexfed.canonical import canonical_bytes, digest
+from lexfed.config.tables.audit import AuditTable
+from lexfed.durable import write_atomically
+from lexfed.errors import (
+    AuditError,
+    ConfigError,
+    Problem,
+    RunFolderError,
+    system_reason,
+)
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.privacy.claim.lines import stated_classes, stated_profiles
+from lexfed.privacy.filters import filter_name
+from lexfed.privacy.run_ledger import RunningTotal
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.audit_log.governance import governance_entries, party_of
-from lexfed.run.audit_log.keys import RunKeys, run_keys
-from lexfed.run.audit_log.logbook import Logbook, sha256
-from lexfed.run.audit_log.witnesses import witnessing_of
+from lexfed.run.audit_log.logbook import (
+    Logbook,
+    RunKeys,
+    by_label,
+    name_of,
+    run_keys,
+    secret_sampling,
+    sha256,
+)
 from lexfed.run.folder import LOG, OLD_COPY, PARTIES
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import fingerprint
+from lexfed.signing.strict_text import encode_base64
 from lexfed.tiers import Tier
+from lexfed.version import __version__
+
+SOFTWARE = f"lexfed-{__version__}"
+"""The writer of the log."""
+
+_NOT_IN_A_CODE = re.compile(r"[^A-Za-z0-9._:()+-]+")
+
+
+@dataclass(frozen=True)
+class LogOpening:
+    """A run with the files and keys that its first entries are made from.
+
+    `policy` is that of the witnesses who must vouch for the log; None without any.
+    """
+
+    priced: PricedRun
+    folder: Path
+    base: Path
+    keys: RunKeys
+    policy: bytes | None
 
 
 def check_statements(priced: PricedRun, base: Path) -> None:
@@ -52,26 +112,21 @@ def check_statements(priced: PricedRun, base: Path) -> None:
 def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
     """Open the log of a run, or begin it.
 
-    Args:
-        priced: the run.
-        path: the run folder, with the files written before the first round.
-        base: folder that paths in the configuration are relative to.
-        begun: whether, by the journal, the opening entries are in the log.
+    `path` is the run folder, with the files written before the first round; paths in
+    the configuration are relative to `base`. `begun` says whether, by the journal, the
+    opening entries are in the log.
 
     Raises:
         AuditError: if the log does not verify, or is older than what was pinned.
         RunFolderError: if log or keys cannot be used.
     """
     config, folder = priced.config, path / LOG
-    there = (folder / "checkpoint").exists()
+    complete = (folder / "checkpoint").exists()
     # A log that was being made has its first checkpoint in `signed` already.
-    signed = folder / ("checkpoint" if there else "signed/0")
+    signed = folder / ("checkpoint" if complete else "signed/0")
     origin, size = _head(signed) if signed.exists() else (new_origin(priced), 0)
     if begun and size == 0:
-        raise RunFolderError(
-            f"`{folder}` lost the entries of this run",
-            OLD_COPY,
-        )
+        raise RunFolderError(f"`{folder}` lost the entries of this run", OLD_COPY)
     elsewhere = priced.population.elsewhere
     single = config.federation.engine == "inprocess" and elsewhere is None
     names = priced.programme.sites if single else ()
@@ -83,7 +138,7 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
         floor = witnessing.seen(origin, *read_evidence(path).custody.log_keys)
         log = open_for_appending(path, keys.folder, floor)
         keys = replace(keys, log=log.keys)
-    elif there:
+    elif complete:
         log = AuditLog.open(folder, keys.log, pins=keys.folder)
     else:
         log = AuditLog.create(folder, origin, keys.log, keys.folder)
@@ -98,10 +153,20 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
             _append_opening(log, opening)
             _write_parties(path, keys)
         total = _total(priced, log)
-        return Logbook(log, keys, priced.budget, _tags(path), total)
+        return Logbook(log, keys, priced.budget, _tags_digest(path), total)
     except BaseException:
         log.close()
         raise
+
+
+def _head(path: Path) -> tuple[str, int]:
+    """Return origin and size of a checkpoint, which is verified later."""
+    try:
+        content = read_plain(path, MAX_NOTE)
+        origin, size, *_ = content.decode().split("\n")
+        return origin, int(size)
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"`{path}` cannot be read", OLD_COPY) from error
 
 
 def _append_opening(log: AuditLog, opening: LogOpening) -> None:
@@ -145,16 +210,6 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
             )
 
 
-def _head(path: Path) -> tuple[str, int]:
-    """Return origin and size of a checkpoint, which is verified later."""
-    try:
-        content = read_plain(path, MAX_NOTE)
-        origin, size, *_ = content.decode().split("\n")
-        return origin, int(size)
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"`{path}` cannot be read", OLD_COPY) from error
-
-
 def _note_other_software(log: AuditLog) -> None:
     """Append that another version of this software goes on with the run."""
     [genesis] = log.entries(Genesis)
@@ -173,7 +228,7 @@ def _write_parties(path: Path, keys: RunKeys) -> None:
     write_atomically(path / PARTIES, json.dumps(parties, indent=2).encode() + b"\n")
 
 
-def _tags(path: Path) -> str:
+def _tags_digest(path: Path) -> str:
     return sha256(read_plain(path / "tags.json", MOST_OF_A_DOCUMENT))
 
 
@@ -199,3 +254,207 @@ def _total(priced: PricedRun, log: AuditLog) -> RunningTotal | None:
         if event is not None:
             total = total.after(event.release())
     return total
+
+
+def witnessing_of(audit: AuditTable, base: Path) -> WitnessPanel:
+    """Return the witnesses and the time-stamp authority that a configuration names.
+
+    Raises:
+        ConfigError: if an address is given for a witness that the policy does not
+            know, or one that it asks for has none.
+        RunFolderError, AuditError: if a file cannot be used.
+    """
+    authority = None
+    if audit.timestamp is not None:
+        authority = (audit.timestamp.url, base / audit.timestamp.roots)
+        load_roots(authority[1])  # now, not after the last round
+    if audit.policy is None:
+        return WitnessPanel(authority=authority)
+    path = base / audit.policy
+    try:
+        content = read_plain(path, MOST_OF_A_DOCUMENT, links=True)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot read `{path}`: {system_reason(error)}",
+            "`audit.policy` names a file with the keys of the witnesses",
+        ) from error
+    policy = parse_policy(content, str(path))
+    urls = {**policy.urls, **audit.witnesses}
+    _check_names(set(policy.witnesses), urls, str(path))
+    return WitnessPanel(content, targets_of(policy, urls), authority)
+
+
+def _check_names(known: set[str], urls: Mapping[str, str], path: str) -> None:
+    problems = [
+        Problem(f"`audit.witnesses.{name}`", f"`{path}` knows no witness of this name")
+        for name in sorted(set(urls) - known)
+    ]
+    problems += [
+        Problem(
+            "`audit.witnesses`",
+            f"nothing says where witness `{name}` of `{path}` listens",
+            f'add `{name} = "https://..."` under `[audit.witnesses]`',
+        )
+        for name in sorted(known - set(urls))
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def new_origin(priced: PricedRun) -> str:
+    """Return the name of a new log; its last part is the random id of the run."""
+    config = priced.config
+    return f"{config.audit.origin_of(config.run.name)}/{secrets.token_hex(8)}"
+
+
+def opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
+    """Return the entries that come before the first round, each with its key.
+
+    The content that they cite by digest is put into `blobs`.
+    """
+    priced, folder = opening.priced, opening.folder
+    entries: list[Entry] = [
+        _genesis(opening, blobs),
+        _policy_entry(priced, blobs, folder),
+        _feature_tags(priced, blobs, folder),
+        _budget_plan(priced, blobs, folder),
+    ]
+    stated = governance_entries(priced.config.audit, opening.base, key_ids(opening))
+    for blob in (blob for each in stated for blob in each.blobs):
+        blobs.put(blob)
+    return [
+        *((entry, entry.kind) for entry in entries),
+        *((each.entry, each.key) for each in stated),
+    ]
+
+
+def key_ids(opening: LogOpening) -> dict[str, str | None]:
+    """Return the key id of every site by its name; None where sites have no keys."""
+    keys = opening.keys.public
+    names = opening.priced.programme.sites
+    return {name: fingerprint(keys[name]) if keys else None for name in names}
+
+
+def public_key(public: bytes) -> PublicKeyRecord:
+    """Return a key as entries hold it."""
+    return PublicKeyRecord(keyid=fingerprint(public), public=encode_base64(public))
+
+
+def _genesis(opening: LogOpening, blobs: Blobs) -> Genesis:
+    keys, config = opening.keys, opening.priced.config
+    policy = opening.policy
+    return Genesis(
+        software=SOFTWARE,
+        catalogue=blobs.put(catalogue_bytes()),
+        config=_put(blobs, opening.folder / "config.toml"),
+        coordinator=public_key(keys.log.coordinator.public),
+        log=keys.log.log.verifier.vkey,
+        parties=(),
+        witnesses=None if policy is None else blobs.put(policy),
+        previous=None,
+        test=config.run.test,
+        roster=blobs.put(roster_bytes(_parties(opening))),
+    )
+
+
+def _parties(opening: LogOpening) -> tuple[Party, ...]:
+    """Return the sites without their names."""
+    audit, keys = opening.priced.config.audit, opening.keys.public
+    return tuple(
+        party_of(audit, opening.base, name, public_key(keys[name]) if keys else None)
+        for name in opening.priced.programme.sites
+    )
+
+
+def _policy_entry(priced: PricedRun, blobs: Blobs, folder: Path) -> PolicyEntry:
+    config, programme, budget = priced.config, priced.programme, priced.budget
+    sampled = any(stage.sampling_rate < 1.0 for stage in programme.stages)
+    cohort = programme.cohort
+    noise: Literal["rounded-gaussian", "skellam-shares", "none"]
+    if cohort is not None:
+        noise = "skellam-shares"
+    else:
+        noise = "rounded-gaussian" if priced.private else "none"
+    return PolicyEntry(
+        config=_put(blobs, folder / "config.toml"),
+        programme=programme.digest,
+        mechanism=programme.mechanism,
+        unit=programme.unit,
+        neighbours=budget.neighbours,
+        epsilon=decimal(budget.epsilon) if priced.private else None,
+        delta=decimal(budget.delta) if priced.private else None,
+        caps=by_label(budget.caps) if priced.private else {},
+        accountant=config.privacy.accountant,
+        trust=programme.trust,
+        noise=noise,
+        randomness="seeded" if config.run.test else "operating-system",
+        sampling="poisson" if sampled else "none",
+        secret_sampling=secret_sampling(priced),
+        aggregation="none" if cohort is None else PROTOCOL,
+        transport="in-process" if priced.population.elsewhere is None else "flare",
+        records_per_person=priced.population.records_per_person,
+        sites_per_person=budget.sites_per_person,
+        policy=blobs.put(priced.policy.logged),
+        cohort=None
+        if cohort is None
+        else CohortAssumptions(
+            sites=cohort.sites, colluders=cohort.colluders, dropouts=cohort.dropouts
+        ),
+        receipts="event-answer" if cohort is None else "event-digest",
+    )
+
+
+def _feature_tags(priced: PricedRun, blobs: Blobs, folder: Path) -> FeatureTags:
+    tagged, encoding = priced.population.tagged, priced.population.encoding
+    inputs = [n for tier in priced.read_tiers for n in encoding.columns_of(tier)]
+    articles = {
+        _NOT_IN_A_CODE.sub("-", f"{o.jurisdiction}:{o.reference}")[:96]
+        for tag in tagged.tags.values()
+        for o in tag.obligations
+    }
+    # The laws that were asked, those in files of the user's own included.
+    asked = (law for law, _ in tagged.asked.catalogues)
+    laws = tuple(dict.fromkeys((*priced.config.law.jurisdictions, *asked)))
+    return FeatureTags(
+        tags=_put(blobs, folder / "tags.json"),
+        encoding=_put(blobs, folder / "encoding.json"),
+        inputs=digest(sorted(inputs)),
+        columns={name_of(tier): len(tagged.columns_in(tier)) for tier in Tier},
+        jurisdictions=laws,
+        obligations=tuple(sorted(articles)),
+    )
+
+
+def _budget_plan(priced: PricedRun, blobs: Blobs, folder: Path) -> BudgetPlan:
+    claim = priced.claim(priced.programme.rounds)
+    releases = _rows(priced.programme.charges())
+    profiles = {} if claim is None else stated_profiles(claim)
+    own = {
+        name: {"sites": profile.sites, "releases": _rows(profile.releases)}
+        for name, profile in profiles.items()
+    }
+    return BudgetPlan(
+        plan=_put(blobs, folder / "plan.json"),
+        releases=None if claim is None else blobs.put(canonical_bytes(releases)),
+        rounds=priced.programme.rounds,
+        epsilon=None if claim is None else decimal(claim.epsilon),
+        delta=None if claim is None else decimal(claim.delta),
+        tiers={}
+        if claim is None
+        else {name: decimal(tier.epsilon) for name, tier in claim.tiers.items()},
+        filter=filter_name(
+            priced.programme.guarantee, priced.config.privacy.accountant
+        ),
+        profiles=blobs.put(canonical_bytes(own)) if own else None,
+        classes={}
+        if claim is None
+        else {name: decimal(scale) for name, scale in stated_classes(claim).items()},
+    )
+
+
+def _rows(releases: Iterable[CountedRelease]) -> list[dict[str, Any]]:
+    return [{"release": r.to_json(), "count": count} for r, count in releases]
+
+
+def _put(blobs: Blobs, path: Path) -> str:
+    return blobs.put(read_plain(path, MOST_OF_A_DOCUMENT))

@@ -15,11 +15,10 @@ from lexfed.federation.flare.jobs.executor import SiteExecutor
 from lexfed.federation.flare.kit.enrolment import read_roster
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
-from lexfed.run.deployed.coordinator.epoch_outcome import EpochOutcome
-from lexfed.run.deployed.coordinator.run_place import RunPlace
+from lexfed.run.deployed.coordinator.run_place import EpochOutcome, RunPlace
+from lexfed.run.deployed.signed_messages import GuardedDoor, SignedChannel
 from lexfed.run.deployed.site.door import SiteDoor, open_site
-from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
-from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
+from lexfed.run.deployed.site.run_state import SiteBusy, SiteLock
 from lexfed.signing.keys import Signer, load_key
 
 _EARLIER_S = 45.0

@@ -28,8 +28,8 @@ from lexfed.federation.engines.masked_sums import Exclusions, MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.run_ledger import FileLedger
-from lexfed.run.audit_log.receipts import check_receipt
 from lexfed.run.driver.open_run import OpenRun
+from lexfed.run.driver.round_replies import check_receipt
 from lexfed.run.driver.site_accounts import SiteAccounts
 from lexfed.run.folder import RunFolder
 from lexfed.run.pricing.priced_run import PricedRun
@@ -37,14 +37,7 @@ from lexfed.run.pricing.priced_run import PricedRun
 
 @dataclass(frozen=True)
 class EngineFactory:
-    """Makes the engine of a run.
-
-    Attributes:
-        run: its folder and log.
-        sources: random bits by purpose.
-        accounts: lasting ledgers of the sites in this process.
-        open_files: closes everything that is opened here.
-    """
+    """Makes the engine of a run; `open_files` closes what it opens."""
 
     priced: PricedRun
     run: OpenRun
@@ -80,13 +73,14 @@ class EngineFactory:
 
     def _excluded_before(self) -> tuple[str, ...]:
         """Return the sites that this run has excluded; the log has them all."""
-        rows = [row for row in self.run.folder.events.rows if row["type"] == "excluded"]
-        for row in rows:
-            self.run.logbook.excluded(row["site"])
-        return tuple(row["site"] for row in rows)
+        rows = self.run.folder.events.rows
+        sites = tuple(row["site"] for row in rows if row["type"] == "excluded")
+        for site in sites:
+            self.run.logbook.excluded(site)
+        return sites
 
     def _exclude(self, site: str, reason: str) -> None:
-        """Keep that a site broke the rules of masked sums, also for later jobs."""
+        """Record that a site broke the rules of masked sums, also for later jobs."""
         row = {"type": "excluded", "site": site, "reason": reason}
         self.run.folder.events.append(row)
         self.run.logbook.excluded(site)

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making the folder of a run, and opening that of an interrupted one."""
 
-import json
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.audit_log.opening import check_statements, open_log
 from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
-from lexfed.run.intake.coins import read_coins, write_coins
-from lexfed.run.pricing.plan_document import plan_json
-from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.results.run_result import RunResult, notes_of, read_result
-from lexfed.run.resumption.integrity import require_finished, require_whole
+from lexfed.run.intake.population import read_coins, write_coins
+from lexfed.run.pricing.priced_run import PricedRun, plan_json
+from lexfed.run.results.notes import notes_of
+from lexfed.run.results.run_result import RunResult, read_result
+from lexfed.run.resumption import require_finished, require_whole
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,9 @@ def start(
 ) -> OpenRun:
     """Make the run folder of a priced programme.
 
-    Args:
-        priced: the run.
-        path: its folder.
-        config_text: the configuration as given.
-        base: folder that paths in the configuration are relative to, keys among
-            them; by default the parent of the run folder.
+    `path` is the folder, `config_text` the configuration as given. Paths in the
+    configuration, of keys among others, are relative to `base`, by default the parent
+    of the run folder.
 
     Guarantees:
         A start that fails leaves no folder behind that was not there before.
@@ -151,11 +146,7 @@ def _require_same_place(folder: RunFolder, base: Path) -> None:
 
 
 def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
-    """Refuse a population in which persons have other places than the run gave them.
-
-    Raises:
-        RunFolderError: also if the run's coins are gone.
-    """
+    """Refuse a population in which persons have other places than the run gave them."""
     coins = priced.population.coins
     if coins is not None and read_coins(folder.path, priced.config) != coins:
         raise RunFolderError(
@@ -168,9 +159,9 @@ def _begin(
     priced: PricedRun, folder: RunFolder, config_text: str, base: Path | None
 ) -> Logbook:
     folder.write_bytes("config.toml", config_text.encode())
-    folder.write_bytes("tags.json", _pretty(priced.population.tagged.to_dict()))
-    folder.write_bytes("encoding.json", _pretty(priced.population.encoding.to_dict()))
-    folder.write_bytes("plan.json", _pretty(plan_json(priced)))
+    folder.write_json("tags.json", priced.population.tagged.to_dict())
+    folder.write_json("encoding.json", priced.population.encoding.to_dict())
+    folder.write_json("plan.json", plan_json(priced))
     if priced.population.coins is not None:
         write_coins(folder.path, priced.population.coins, priced.config)
     logbook = open_log(priced, folder.path, _base(folder, base), begun=False)
@@ -193,16 +184,21 @@ def _begin(
     return logbook
 
 
+def _reopen_log(priced: PricedRun, folder: RunFolder, base: Path | None) -> Logbook:
+    logbook = open_log(priced, folder.path, _base(folder, base), begun=True)
+    if logbook.log.origin != folder.events.rows[0].get("log"):
+        logbook.close()
+        what = f"`{folder.path / 'log'}` is the log of another run"
+        raise RunFolderError(what, OLD_COPY)
+    return logbook
+
+
 def _base(folder: RunFolder, base: Path | None) -> Path:
     return folder.path.parent if base is None else base
 
 
 def base_of(run: Path) -> Path:
-    """Return the folder that paths in a run's configuration are relative to.
-
-    Raises:
-        RunFolderError: if there is no run, or only a copy for readers.
-    """
+    """Return the folder that paths in a run's configuration are relative to."""
     if not (run / EVENTS).is_file():
         raise RunFolderError(
             f"`{run}` is a copy: it does not say where the run was started",
@@ -215,18 +211,3 @@ def base_of(run: Path) -> Path:
         raise RunFolderError(f"`{run}` does not say where it was started") from error
     finally:
         folder.close()
-
-
-def _reopen_log(priced: PricedRun, folder: RunFolder, base: Path | None) -> Logbook:
-    logbook = open_log(priced, folder.path, _base(folder, base), begun=True)
-    if logbook.log.origin != folder.events.rows[0].get("log"):
-        logbook.close()
-        raise RunFolderError(
-            f"`{folder.path / 'log'}` is the log of another run",
-            OLD_COPY,
-        )
-    return logbook
-
-
-def _pretty(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()

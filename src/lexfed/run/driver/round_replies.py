@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The participants of a round, and the evidence of it for others."""
+"""The replies of a round: its participants, and the receipts that prove it to others.
 
-from collections.abc import Sequence
+Every asked site must have signed that it answered this very question in this run. If
+the guarantee rests on nobody knowing the participants, the receipts are sealed: the log
+holds a commitment, and the receipts lie in `sealed/` for an auditor under
+confidentiality.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from lexfed.audit.entries import Participation
+from lexfed.audit.entries import ChargedEvent, Participation, receipts
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.held_folder import make_folder
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, Refused, RunFolderError, system_reason
 from lexfed.federation.coordinator.rounds import RoundRequest
 from lexfed.federation.engines.masked_sums import MaskedSum
-from lexfed.federation.programme.messages import Refusal, Reply
-from lexfed.run.audit_log.first_entries import secret_sampling
-from lexfed.run.audit_log.receipts import participation
+from lexfed.federation.programme.messages import Query, Refusal, Reply
+from lexfed.run.audit_log.logbook import secret_sampling, sha256
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.folder import SEALED
 from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import fingerprint
 
 
 @dataclass(frozen=True)
@@ -33,17 +45,17 @@ class RoundReplies:
         """Sites that were asked and did not answer, where dropouts are allowed."""
         if self.all_of_them:
             return ()
-        there: set[str] = set()
+        present: set[str] = set()
         for answer in self.answers:
             summed = answer.of if isinstance(answer, Reply) else ()
-            there.update(summed or (answer.site,))
-        return tuple(name for name in self.asked.participants if name not in there)
+            present.update(summed or (answer.site,))
+        return tuple(name for name in self.asked.participants if name not in present)
 
     @property
     def record(self) -> bytes | None:
         """The record of the masked sum that was opened; None if none was masked."""
-        sums = [each for each in self.answers if isinstance(each, MaskedSum)]
-        return sums[0].record.to_bytes() if sums else None
+        sums = (each for each in self.answers if isinstance(each, MaskedSum))
+        return next((each.record.to_bytes() for each in sums), None)
 
     def participation(self, priced: PricedRun, run: OpenRun) -> Participation:
         """Check the receipts and put them where they belong.
@@ -59,3 +71,109 @@ class RoundReplies:
             run.path / SEALED if secret_sampling(priced) else None,
             self.missing,
         )
+
+
+def participation(
+    asked: RoundRequest,
+    answers: Sequence[Reply | Refusal],
+    keys: Mapping[str, bytes],
+    blobs: Blobs,
+    sealed: Path | None,
+    missing: Collection[str] = (),
+) -> Participation:
+    """Check the receipts of a round and put them where they belong.
+
+    `keys` has the public key of every site; none where sites are simulated. Receipts
+    that must not be seen go to the folder `sealed`. `missing` sites were asked and are
+    not in the sum.
+
+    Raises:
+        Refused: if a receipt is missing, or is not the asked site's for this round.
+        RunFolderError: if receipts cannot be written.
+    """
+    if not keys:
+        count = None if sealed else len(asked.participants)
+        return Participation(sites=count, receipts="none", digest=None)
+    expected = [name for name in asked.participants if name not in missing]
+    alone = {
+        answer.site: answer
+        for answer in answers
+        if isinstance(answer, Reply) and answer.site in answer.receipts
+    }
+    envelopes = [
+        check_receipt(asked.query, name, envelope, keys, alone.get(name))
+        for name, envelope in _by_site(expected, answers).items()
+    ]
+    blob = receipts.encode(envelopes)
+    if sealed is None:
+        digest = blobs.put(blob)
+        return Participation(sites=len(envelopes), receipts="open", digest=digest)
+    commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
+    _keep(sealed / f"round-{asked.query.round}.json", content)
+    return Participation(sites=None, receipts="sealed", digest=commitment)
+
+
+def _by_site(
+    expected: Sequence[str], answers: Sequence[Reply | Refusal]
+) -> dict[str, bytes]:
+    given: dict[str, bytes] = {}
+    for answer in answers:
+        if isinstance(answer, Reply):
+            given.update(answer.receipts)
+    for name in expected:
+        if name not in given:
+            raise Refused(f"site `{name}` did not answer", scope="receipt")
+    return {name: given[name] for name in expected}
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put sealed receipts on disk, for their owner only."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.chmod(0o700)  # also one that was there, or restored
+        make_folder(path.parent)  # it is there: this puts its name on disk
+        write_atomically(path, content)
+        path.chmod(0o600)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write `{path}`: {system_reason(error)}",
+            "fix the folder's permissions, then continue with `lexfed run --resume`",
+        ) from error
+
+
+def check_receipt(
+    query: Query,
+    name: str,
+    envelope: bytes,
+    keys: Mapping[str, bytes],
+    reply: Reply | None,
+) -> bytes:
+    """Return a site's receipt, if it is one for a question and for the answer to it.
+
+    `envelope` is the signed receipt, `reply` the site's sum in the clear; None where it
+    is masked.
+
+    Raises:
+        Refused: if it is not the site's, not for this round, or not for this sum.
+    """
+    release, public = query.release, keys[name]
+    try:
+        _, receipt = receipts.check(envelope, {fingerprint(public): public})
+        subject = receipts.ReceiptSubject(
+            log=query.log,
+            run=query.log.rsplit("/", 1)[-1],
+            programme=query.programme,
+            round=query.round,
+            event=None if release is None else ChargedEvent.of(release),
+        )
+        signed = reply is not None
+        receipts.expect(receipt, subject, event_signed=True, answer_signed=signed)
+        if receipt.query != (None if release is None else sha256(query.to_bytes())):
+            raise AuditError("receipt: the site answered another question")
+        if reply is not None and receipt.answer != receipts.answer_digest(
+            reply.content, reply.salt
+        ):
+            raise AuditError("receipt: the site signed another sum")
+    except AuditError as error:
+        raise Refused(f"site `{name}`: {error.message}", scope="receipt") from error
+    return envelope

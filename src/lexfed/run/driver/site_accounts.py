@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lasting ledgers of a run's sites: asked before the first round and every round.
 
-A ledger belongs to whoever holds the data: to every site that a file or a column
-names. Parts that a simulation cuts out of one file belong to one holder, and a person
-may be in another part in the next run, so they share one ledger, which pays the most
-that any of them is charged for.
+A ledger belongs to the holder of the data: to every site that a file or a column names.
+Parts that a simulation cuts out of one file belong to one holder, and a person may be
+in another part in the next run, so they share one ledger, which pays the most that any
+of them is charged for.
 
 Synthetic and bundled data, and seeded runs (`run.test`), protect nobody and have none.
 """
@@ -22,16 +22,16 @@ from lexfed.privacy.run_ledger import FileLedger, SiteLedger
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.folder import OLD_COPY
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.resumption.journal import RoundCharge
+from lexfed.run.resumption import RoundCharge
 
 FOLDER = "ledgers"
 ALL_PARTS = "all parts"
-"""Whose ledger it is where sites are parts of one file."""
+"""Site of the ledger where sites are parts of one file."""
 
 
 @dataclass(frozen=True)
 class DataHolder:
-    """Somebody who holds data, and the places of their sites in the programme."""
+    """A holder of data, and the places of its sites in the programme."""
 
     site: str
     data_set: str
@@ -93,21 +93,12 @@ class SiteAccounts:
     def __init__(
         self, priced: PricedRun, run: OpenRun, elsewhere: bool = False
     ) -> None:
-        """Open the ledgers; those that are not there yet are made.
-
-        Args:
-            priced: the run.
-            run: its folder.
-            elsewhere: whether the sites are not here, and keep their own ledgers.
-
-        Raises:
-            LedgerError: if one cannot be used.
-        """
+        """Open the ledgers, or make them; sites `elsewhere` keep their own."""
         self._priced = priced
         self._accounts: list[_Account] = []
         self._reserved = False
-        # Where noise is the sites' a commit is for good already: an answer has left
-        # its site, although not this process, when the next one is asked.
+        # Where sites add the noise a commit is final: an answer has left its site,
+        # although not this process, when the next one is asked.
         self._again = priced.programme.trust == "central"
         terms = charge_terms(priced, run.logbook.log.origin, self._again)
         folder = _base(run) / (priced.config.budget.ledgers or FOLDER)
@@ -140,11 +131,7 @@ class SiteAccounts:
         self._reserved = True
 
     def commit(self, query: Query) -> None:
-        """Pay for a round at every site.
-
-        Raises:
-            Refused: if a site does not pay; who paid already has paid.
-        """
+        """Pay for a round at every site; who paid before one refuses has paid."""
         for account in self._accounts:
             own = self._own(account, query)
             if own is not None:
@@ -156,7 +143,7 @@ class SiteAccounts:
         return stage.release_for(asked.release, *account.places)
 
     def publish(self, query: Query) -> None:
-        """Say at every site that what a round releases may leave from now on.
+        """Record at every site that the release of a round may leave from now on.
 
         Raises:
             Refused: if another process has gone on with this run; nothing may leave.
@@ -170,8 +157,7 @@ class SiteAccounts:
     def have_left(self, charges: Sequence[RoundCharge]) -> bool:
         """Say whether something of the last charged round may have left.
 
-        Args:
-            charges: every round that the run folder says was charged, in order.
+        `charges` are all rounds that the run folder says were charged, in order.
 
         Raises:
             Refused: if a ledger knows of rounds that the folder does not: it is an
@@ -179,8 +165,8 @@ class SiteAccounts:
         """
         left = False
         for account in self._accounts:
-            found = account.purse.rounds()
-            last = max(found.paid, default=0)
+            known = account.purse.rounds()
+            last = max(known.paid, default=0)
             if last > len(charges):
                 site = account.purse.ledger.site
                 raise Refused(
@@ -189,19 +175,15 @@ class SiteAccounts:
                     OLD_COPY,
                     scope="site",
                 )
-            left |= 0 < last == len(charges) and found.open != last
+            left |= 0 < last == len(charges) and known.open != last
         return left
 
     def catch_up(self, charges: Sequence[RoundCharge]) -> None:
         """Pay for rounds that are over and that a ledger does not know of.
 
-        A ledger that was restored, together with what remembers it, has lost them.
-
-        Args:
-            charges: every round that is over, in order.
-
-        Raises:
-            Refused: if a site cannot pay.
+        A ledger that was restored, together with the pin that remembers it, has lost
+        them. `charges` are all rounds that are over, in order; a site that cannot pay
+        refuses.
         """
         for account in self._accounts:
             paid = account.purse.rounds().paid

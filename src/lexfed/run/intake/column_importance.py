@@ -22,8 +22,11 @@ from lexfed.federation.planning.purchase_programmes import IMPORTANCE
 from lexfed.models import towers
 from lexfed.models.rule.contributions import slot_scales, slot_weights
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.run.earlier_runs.charged_releases import EarlierRun, earlier_releases
-from lexfed.run.earlier_runs.released_model import released_model
+from lexfed.run.earlier_runs import (
+    EarlierRun,
+    earlier_releases,
+    released_model,
+)
 from lexfed.run.folder import STATE
 
 PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a configuration to sites with units: reading, tagging, partition, encoding."""
+"""From a configuration to sites with units: reading, tagging, partition, encoding.
+
+The coins of a run choose the persons for training and their sites. The guarantee
+averages over them, so nobody else may know them, and no other run may have them. They
+are a file of the run folder that its owner alone can read, so that a continued run has
+the same; a seeded run, which is stamped as not private, needs none.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,11 +41,14 @@ from lexfed.data.people.unit_blocks import (
 )
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.table import Table
-from lexfed.errors import ConfigError, Problem
+from lexfed.durable import write_privately
+from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.law.tags import TaggedSchema
+from lexfed.plain_files import read_plain
+from lexfed.run.folder import COINS, never_began
 from lexfed.run.intake.column_importance import Importance, importance_of
-from lexfed.run.intake.public_size import check_delta, public_units
+from lexfed.run.intake.public_facts import check_delta, public_units
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,6 @@ class Population:
         ignored: columns of the source that nobody declared.
         classes: records with a stricter budget, by public rule. The units alone know
             their classes; members are counted nowhere.
-        importance: of the columns, and those left out.
         elsewhere: sites of a deployment, of which no row is here.
         coins: chose the persons for training and, where one table is dealt out, their
             sites; None where the rows are elsewhere. Secret.
@@ -219,6 +227,35 @@ def new_coins(config: Config) -> LotKeys:
     return LotKeys.seeded(config.run.seed) if config.run.test else LotKeys.fresh()
 
 
+def write_coins(folder: Path, coins: LotKeys, config: Config) -> None:
+    """Put the coins of a run on disk; a seeded run needs no file."""
+    if not config.run.test:
+        if not coins.private:
+            raise ValueError("seeded coins are for runs with `test = true` only")
+        write_privately(folder / COINS, coins.to_bytes())
+
+
+def read_coins(folder: Path, config: Config) -> LotKeys | None:
+    """Return the coins of a run that is to be continued; None if it never began.
+
+    Raises:
+        RunFolderError: if they are gone or damaged: with others the same person could
+            be on both sides of the split.
+    """
+    if config.run.test:
+        return LotKeys.seeded(config.run.seed)
+    if not folder.exists() or never_began(folder):
+        return None
+    path = folder / COINS
+    try:
+        return LotKeys.from_bytes(read_plain(path, 1 << 10))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(
+            f"`{path}` is missing or damaged: it says who is for training",
+            "a run cannot be continued without it; choose another `run.out`",
+        ) from error
+
+
 def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
     """Return the records with a stricter budget, by public rule."""
     return tuple(
@@ -296,9 +333,6 @@ def partition_of(
 
     `coins` are used where one table is dealt out; `own` are the sites of a built-in
     source.
-
-    Raises:
-        ConfigError: if the sites are declared nowhere.
     """
     sites = config.data.sites
     if sites is None or sites.column is not None:

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public facts about a population: sizes, weights and names that planning may use."""
+"""Public facts about a population: sizes, weights and names that planning may use.
+
+Whatever is added here is treated as known to everybody.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from lexfed.budget.sites import BudgetProfile
 from lexfed.config.tables.root import Config
+from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import PopulationFacts
 from lexfed.models.losses import LossName
-from lexfed.run.intake.population import Population
+
+if TYPE_CHECKING:
+    from lexfed.run.intake.population import Population
 
 LOSSES: Mapping[str, LossName] = {
     "binary": "logistic",
@@ -17,7 +24,7 @@ LOSSES: Mapping[str, LossName] = {
 
 
 def public_facts(
-    config: Config, population: Population, profiles: tuple[BudgetProfile, ...]
+    config: Config, population: "Population", profiles: tuple[BudgetProfile, ...]
 ) -> PopulationFacts:
     """Return the facts about a population that planning may use."""
     schema = population.encoding.schema
@@ -31,8 +38,8 @@ def public_facts(
     elif set(weights) == {1.0}:
         divisor = float(population.units)
     else:
-        counted = sum(w * size for w, size in zip(weights, sizes, strict=True))
-        divisor = counted or 1.0  # a sum over nobody is divided by something
+        weighted = sum(w * size for w, size in zip(weights, sizes, strict=True))
+        divisor = weighted or 1.0  # a sum over nobody is divided by something
     return PopulationFacts(
         encoding=population.encoding,
         loss=LOSSES[schema.task],
@@ -78,3 +85,54 @@ def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
         least = min(filter(None, sizes), default=1)
         return [least / size if size else 1.0 for size in sizes]
     return [1.0] * len(sizes)
+
+
+def public_units(
+    config: Config, sites: int, counted: int | None, declared: int | None = None
+) -> int:
+    """Return the public divisor.
+
+    Under replace-one the number of persons is the same for neighbours, so the `counted`
+    one may be used; None where it is private. Under add/remove only a number that is
+    `declared`, here or by the source, may be.
+
+    Raises:
+        ConfigError: if no public number is declared.
+    """
+    if config.budget.unit == "client":
+        return sites
+    replaced = config.budget.neighbours == "replace-one"
+    if replaced and config.data.units is None and counted is not None:
+        return max(1, counted)
+    units = config.data.units or declared
+    if units is None:
+        problem = Problem(
+            "`data.units`",
+            'missing: with `neighbours = "add-remove"` the number of persons is itself '
+            "private",
+            'declare a public `units = ...`, or use "replace-one"',
+        )
+        raise ConfigError([problem])
+    return max(1, round(units * (1.0 - config.data.test_size)))
+
+
+def check_delta(
+    config: Config, sites: int, persons: int, declared: int | None = None
+) -> None:
+    """Refuse a delta of 1/n or more where n is public but not in the configuration.
+
+    One whole person or site could be published. Where the configuration declares n,
+    `lexfed.config` has compared them already.
+    """
+    if config.privacy.mechanism == "none":
+        return
+    if config.budget.unit == "client":
+        units, whom = sites, "site"
+    elif config.budget.neighbours == "replace-one" or declared is not None:
+        units, whom = persons, "person"
+    else:
+        return
+    if config.budget.delta * units >= 1.0:
+        what = f"expected below 1/{units}, one over the number of {whom}s"
+        hint = f"at 1/{units} one whole {whom} could be published"
+        raise ConfigError([Problem("`budget.delta`", what, hint)])

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a configuration and its population to a priced run; nothing is spent here.
 
-Start with `price` in `priced_run`. It takes the budget that is stated under a policy
-(`policy_terms`; purchases take theirs from there too), the budgets of single sites
-(`site_budgets`), the choices for training (`training_choices`) and for sketches
-(`sketch_settings`), and has the programme planned by `lexfed.federation`.
+Start with `price` in `priced_run`. It takes the budget and the choices that are stated
+under a policy (`policy_terms`; purchases take theirs from there too), the budgets of
+single sites (`site_budgets`) and the sketches (`sketch_settings`), and has the
+programme planned by `lexfed.federation`.
 
-The fields in `plan_document` have fixed names. In a deployment
-coordinator and sites each compute the same programme: pricing must depend on
-its arguments alone.
+In a deployment coordinator and sites each compute the same programme: pricing must
+depend on its arguments alone. The fields of a plan have fixed names.
 """

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The budget that a configuration states, under the policy that it names."""
+"""The budget and the choices for training that a configuration states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.policy import BudgetPolicy, PolicyTerms, RunColumns, policy_terms
 from lexfed.config.policy_file import PolicyFile, read_policy
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
+from lexfed.federation.planning.choices import Choices
 from lexfed.privacy.scopes import down
 from lexfed.run.intake.population import Population
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -46,9 +48,7 @@ class StatedBudget:
 
 
 def stated_budget(config: Config, population: Population, base: Path) -> StatedBudget:
-    """Return the budget that a configuration states.
-
-    The path of the policy is relative to `base`.
+    """Return the budget that a configuration states; its paths are relative to `base`.
 
     Raises:
         ConfigError: with every problem of the policy's file or signature; or if the
@@ -114,25 +114,62 @@ def _require_effect(
         if name in assigned
     ]
     if idle:
-        raise ConfigError(
-            [
-                Problem(
-                    "`budget.levels`",
-                    f"a level for `{idle[0]}` does nothing: policy `{policy.name}` has "
-                    f'no caps, and `allocation = "{config.budget.allocation}"` does '
-                    "not weigh tiers by level",
-                    'use `policy = "published"` or a file with caps, or '
-                    '`allocation = "multiplier"`',
-                )
-            ]
+        problem = Problem(
+            "`budget.levels`",
+            f"a level for `{idle[0]}` does nothing: policy `{policy.name}` has no "
+            f'caps, and `allocation = "{config.budget.allocation}"` does not weigh '
+            "tiers by level",
+            'use `policy = "published"` or a file with caps, or '
+            '`allocation = "multiplier"`',
         )
+        raise ConfigError([problem])
 
 
-def multipliers_of(config: Config, weights: Mapping[Tier, float]) -> dict[Tier, float]:
+def choices_of(
+    config: Config, terms: PolicyTerms, importance: Mapping[str, float]
+) -> Choices:
+    """Return the choices of a configuration; importances are by column."""
+    budget, federation, privacy = config.budget, config.federation, config.privacy
+    return Choices(
+        mechanism=privacy.mechanism,
+        trust=privacy.trust,
+        unit=budget.unit,
+        model=federation.model,
+        allocation=budget.allocation,
+        schedule=NoiseSchedule(budget.schedule, **budget.pace.model_dump()),
+        accountant=privacy.accountant,
+        alpha=budget.alpha,
+        multipliers=_multipliers(config, terms.weights),
+        weights=terms.weights,
+        importance=importance,
+        clip={
+            tier: clip
+            for tier in MODEL_TIERS
+            if (clip := getattr(privacy.clip, tier.label)) is not None
+        },
+        default_clip=privacy.clip.default,
+        rounds=federation.rounds,
+        sampling_rate=federation.sampling_rate,
+        local_steps=federation.local_steps,
+        learning_rate=federation.learning_rate,
+        learning_rate_schedule=federation.learning_rate_schedule,
+        momentum=federation.momentum,
+        batch_size=federation.batch_size,
+        paid_metrics=config.evaluation.metrics == "paid",
+        realise=budget.realise,
+        seed=config.run.seed,
+        adapting=replace(config.adapt.adapting, weights=terms.linear_weights),
+        colluders=federation.colluders,
+        dropouts=federation.dropouts,
+        setup_rounds=federation.setup_rounds,
+    )
+
+
+def _multipliers(config: Config, weights: Mapping[Tier, float]) -> dict[Tier, float]:
     """Return the share of each tier under `multiplier`: stated, or one over weight."""
     stated = config.budget.multipliers
-    found = {}
+    shares: dict[Tier, float] = {}
     for tier in MODEL_TIERS:
         own: float | None = getattr(stated, tier.label)
-        found[tier] = 1.0 / weights[tier] if own is None else own
-    return found
+        shares[tier] = 1.0 / weights[tier] if own is None else own
+    return shares

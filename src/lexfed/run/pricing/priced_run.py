@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from lexfed.budget.column_importance import remaining_budget
 from lexfed.budget.noise_plan import Budget
@@ -31,16 +32,17 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon, up
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
+from lexfed.run.earlier_runs import (
+    ProfileReleaseReader,
+    profile_releases,
+)
 from lexfed.run.intake.population import Population
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import stated_budget
+from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, site_budgets
 from lexfed.run.pricing.sketch_settings import sketching_of
-from lexfed.run.pricing.training_choices import choices_of
 from lexfed.tiers import Tier
 
-_HERE = Path()
 _RECORD = "the record"
 _Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ...]]
 
@@ -50,9 +52,6 @@ class PricedRun:
     """A programme, its population and its price; nothing is spent yet.
 
     Attributes:
-        config: the run's configuration.
-        population: the data.
-        programme: the stages that will be run.
         budget: that the programme keeps to.
         profiles: sites with stricter budgets.
         policy: the budget policy in force.
@@ -121,7 +120,7 @@ class PricedRun:
 
     @cached_property
     def _ledgers(self) -> dict[_Opening, Ledger]:
-        """Ledgers that were opened: that prices a plan, in seconds when sampled."""
+        """Ledgers opened before: pricing a sampled plan takes seconds."""
         return {}
 
     def sources(self) -> Sources:
@@ -166,14 +165,15 @@ class PricedRun:
             sites_per_person=budget.sites_per_person,
             profiles={
                 profile.name: ClaimProfile(
-                    len(profile.sites), programme.charges(*self._places(profile))
+                    len(profile.sites),
+                    programme.charges(*map(programme.sites.index, profile.sites)),
                 )
                 for profile in self.profiles
             },
             classes={one.name: one.scale for one in programme.classes},
         )
-        made = MechanismFacts(mechanism, trust, cohort, grids)
-        return build_claim(run, terms, made, population)
+        facts = MechanismFacts(mechanism, trust, cohort, grids)
+        return build_claim(run, terms, facts, population)
 
     @property
     def joint_epsilon(self) -> float | None:
@@ -209,9 +209,6 @@ class PricedRun:
         importances = "the importances" if self.population.importance.paid else ""
         profile = "the profile" if self.config.data.profile is not None else ""
         return " and ".join(filter(None, (importances, profile)))
-
-    def _places(self, profile: BudgetProfile) -> list[int]:
-        return [self.programme.sites.index(site) for site in profile.sites]
 
 
 def not_covered(config: Config) -> tuple[str, ...]:
@@ -249,14 +246,14 @@ class OutsideTerms:
     before: ProfileReleaseReader = profile_releases
 
 
-_NONE = OutsideTerms()
+_AS_CONFIGURED = OutsideTerms()
 
 
 def price(
     config: Config,
     population: Population,
-    base: Path = _HERE,
-    outside: OutsideTerms = _NONE,
+    base: Path = Path(),
+    outside: OutsideTerms = _AS_CONFIGURED,
 ) -> PricedRun:
     """Return the priced programme of a configuration.
 
@@ -285,3 +282,61 @@ def price(
     return PricedRun(
         config, population, programme, budget, profiles, stated.policy, paid
     )
+
+
+def plan_json(priced: PricedRun) -> dict[str, Any]:
+    """Return the machine-readable plan; the names of its fields are fixed."""
+    claim = priced.claim(priced.programme.rounds)
+    groups = [
+        {
+            "name": group.name,
+            "clip": group.clip,
+            "sigma": group.sigma,
+            "sampling_rate": release.sampling_rate,
+            "rounds": count,
+            "release": release.name,
+        }
+        for release, count in priced.programme.charges()
+        for group in release.groups
+    ]
+    return {
+        "mechanism": priced.programme.mechanism,
+        "neighbours": priced.budget.neighbours,
+        "groups": groups,
+        "claims": None if claim is None else claims_json(claim),
+    }
+
+
+def claims_json(claim: Claim) -> dict[str, Any]:
+    """Return claims of record, tiers, label and profiles under their fixed names."""
+    return {
+        "record": {
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "neighbours": claim.neighbours,
+            "accountant": claim.accountant.name,
+        },
+        "tiers": {
+            name: {
+                "epsilon": tier.epsilon,
+                "delta": tier.delta,
+                "neighbours": tier.neighbours,
+            }
+            for name, tier in claim.tiers.items()
+        },
+        "label": {
+            "epsilon": claim.label.epsilon,
+            "delta": claim.label.delta,
+            "neighbours": claim.label.neighbours,
+        },
+        "profiles": {
+            name: {
+                "sites": profile.sites,
+                "epsilon": profile.epsilon,
+                "delta": profile.delta,
+                "tiers": dict(profile.tiers),
+                "label": profile.label,
+            }
+            for name, profile in claim.profiles.items()
+        },
+    }

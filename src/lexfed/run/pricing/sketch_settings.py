@@ -17,7 +17,7 @@ from lexfed.config.tables.root import Config
 from lexfed.data.encoding import Encoding, scaled_values
 from lexfed.data.schema import Column
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
-from lexfed.run.earlier_runs.used_profile import read_profile
+from lexfed.run.earlier_runs import read_profile
 from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber
 from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile

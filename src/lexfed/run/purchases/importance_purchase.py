@@ -18,13 +18,11 @@ from lexfed.federation.planning.purchase_programmes import plan_importance
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.open_run import start
 from lexfed.run.driver.training_loop import train
-from lexfed.run.earlier_runs.used_profile import profile_releases
-from lexfed.run.intake.coins import read_coins
-from lexfed.run.intake.population import load_population
+from lexfed.run.earlier_runs import profile_releases
+from lexfed.run.intake.population import load_population, read_coins
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import stated_budget
+from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.pricing.training_choices import choices_of
 from lexfed.run.results.run_result import RunResult
 
 

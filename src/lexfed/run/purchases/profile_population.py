@@ -36,7 +36,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.intake.population import Population, new_coins, partition_of
-from lexfed.run.intake.public_size import check_delta, public_units
+from lexfed.run.intake.public_facts import check_delta, public_units
 from lexfed.sketch.profile.federation_profile import ProfiledColumn, ProfiledKind
 
 _RAW = "raw values"

@@ -17,7 +17,7 @@ from lexfed.data.reading.checked_tables import read_inputs
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss
 from lexfed.models.towers import Tower
-from lexfed.run.earlier_runs.released_model import released_model
+from lexfed.run.earlier_runs import released_model
 from lexfed.run.intake.public_facts import LOSSES
 from lexfed.tiers import Tier
 

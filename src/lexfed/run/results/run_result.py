@@ -9,18 +9,15 @@ from typing import Any
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.learner import Progress
-from lexfed.federation.planning.choices import LINEAR
-from lexfed.models import fallback_reason, towers
+from lexfed.models import towers
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import RunFolder
-from lexfed.run.pricing.plan_document import claims_json, plan_json
-from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.results.adaptation_file import result_lines
+from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
-from lexfed.run.results.sketch_notes import sketch_notes
+from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
 
 
 @dataclass(frozen=True)
@@ -32,11 +29,9 @@ class RunResult:
         lost: rounds that were paid for and lost in a crash, or to a refusing site.
         stopped: the reason why it ended before its last round; empty if it did not.
         claim: the guarantee; None without privacy.
-        metrics: of the final model.
         gains: the deciding metric with the towers up to each tier.
         notes: for a reader, such as slow layers.
         adapted: rounds and noise of each tower, where something adapts.
-        plan: the machine-readable plan.
         sketched: findings about persons, columns and sites in tables of counts.
     """
 
@@ -95,7 +90,7 @@ def finish(
         gains=gains(priced, progress.model) if paid is None else {},
         notes=notes_of(priced),
         plan=plan_json(priced),
-        adapted=result_lines(priced, folder.events.rows, progress),
+        adapted=adaptation_notes(priced, folder.events.rows, progress),
         sketched=sketch_notes(priced, progress),
     )
     written = None if claim is None else dump_claim(claim)
@@ -141,26 +136,3 @@ def read_result(folder: Path) -> RunResult:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error
-
-
-def notes_of(priced: PricedRun) -> tuple[str, ...]:
-    """Return notes for a reader of the result about how it came about.
-
-    Counts of bent values are private, so they are shown where the data are
-    (`Population.remarks`) and are not part of the result.
-    """
-    shapes = priced.programme.shapes
-    reasons = [fallback_reason(shape.untrained()) for shape in shapes]
-    notes = [f"model: {reason}" for reason in reasons if reason]
-    if (
-        shapes[0].architecture in LINEAR
-        and priced.config.federation.model not in LINEAR
-    ):
-        notes.append(NETWORKS_LEFT_OUT)
-    return tuple(dict.fromkeys(notes))
-
-
-NETWORKS_LEFT_OUT = (
-    "network parts are left out: at this budget they would add noise, not signal; with "
-    "more data or epsilon they are trained"
-)

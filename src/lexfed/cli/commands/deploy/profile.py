@@ -15,7 +15,7 @@ from lexfed.config.open_decisions import load_open
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.startup_check import check_kit
-from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.coordinator.epoch_driver import end_profile
 from lexfed.run.deployed.coordinator.job_submission import deploy_run
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.purchases.profile_purchase import default_epsilon

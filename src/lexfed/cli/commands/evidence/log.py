@@ -30,7 +30,7 @@ from lexfed.cli.output import print_json
 from lexfed.config import load
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.run.audit_log.witnesses import witnessing_of
+from lexfed.run.audit_log.opening import witnessing_of
 from lexfed.run.driver.open_run import base_of
 from lexfed.signing.notes import VerifierKey
 

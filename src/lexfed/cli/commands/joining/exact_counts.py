@@ -23,7 +23,7 @@ from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 
 if TYPE_CHECKING:
-    from lexfed.run.joining.exact_count import CommonCount
+    from lexfed.run.joining import CommonCount
     from lexfed.sketch.joining.exact_count import Agreement
 
 
@@ -41,7 +41,7 @@ def ask(
 ) -> None:
     """Ask exactly how many people are shared, by private set intersection."""
     from lexfed.randomness import SecureSource
-    from lexfed.run.joining.exact_count import make_question
+    from lexfed.run.joining import make_question
 
     agreement = _agreement(size, epsilon)
     found = announced_people(people, key)
@@ -67,7 +67,7 @@ def answer(
     One that does not learns which of its keys you have. Sketches need no such trust.
     """
     from lexfed.randomness import SecureSource
-    from lexfed.run.joining.exact_count import make_answer
+    from lexfed.run.joining import make_answer
     from lexfed.sketch.joining.exact_count import MOST_BYTES, read_message
 
     agreement = _agreement(size, epsilon)
@@ -102,8 +102,7 @@ def open_(
     """Open the answer to a question: how many people are shared."""
     from lexfed.canonical import canonical_bytes
     from lexfed.randomness import SecureSource
-    from lexfed.run.joining.exact_count import open_answer, tell_count
-    from lexfed.run.joining.set_intersection import library
+    from lexfed.run.joining import library, open_answer, tell_count
     from lexfed.sketch.joining.exact_count import MOST_BYTES, read_message
 
     library()
@@ -127,7 +126,7 @@ def open_(
 
 
 def _agreement(size: int, epsilon: float) -> "Agreement":
-    from lexfed.run.joining.set_intersection import library
+    from lexfed.run.joining import library
     from lexfed.sketch.joining.exact_count import Agreement
 
     library()

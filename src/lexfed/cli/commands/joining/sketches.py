@@ -53,7 +53,7 @@ def sketch(
 ) -> None:
     """Write a noised sketch of your people that may be handed over."""
     from lexfed.randomness import SecureSource
-    from lexfed.run.joining.payment import make_offer
+    from lexfed.run.joining import make_offer
     from lexfed.sketch.joining.terms import JoiningTerms
 
     try:
@@ -96,7 +96,7 @@ def compare(
 
 def announced_people(file: Path, key: str) -> "PersonKeys":
     """Read people, and say to their owner how many keys were blank or repeated."""
-    from lexfed.run.joining.payment import read_people
+    from lexfed.run.joining import read_people
 
     people = read_people(file, key)
     talk.say(
@@ -110,7 +110,7 @@ def paying_ledger(
     ledgers: Path | None, site: str | None, file: Path
 ) -> "LedgerPlace | None":
     """Return the ledger that pays; say so where there is none."""
-    from lexfed.run.joining.payment import ledger_of
+    from lexfed.run.joining import ledger_of
 
     ledger = ledger_of(ledgers, site, file)
     if ledger is None:

@@ -14,7 +14,7 @@ from lexfed.config.edits import LearnedDomain, with_learned_domains
 from lexfed.config.open_decisions import examine_open
 from lexfed.errors import RunFolderError
 from lexfed.run.driver.open_run import base_of
-from lexfed.run.earlier_runs.used_profile import MAKE
+from lexfed.run.earlier_runs import MAKE
 from lexfed.sketch.profile.federation_profile import FederationProfile
 
 DEFAULT = "profiled.toml"

@@ -20,12 +20,12 @@ from lexfed.report.profile.page import profile_html
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up
 from lexfed.run import RunResult, folder_of, resume, start
-from lexfed.run.pricing.plan_document import claims_json
-from lexfed.run.purchases.profile_pricing import is_open
+from lexfed.run.pricing.priced_run import claims_json
 from lexfed.run.purchases.profile_purchase import (
     BoughtProfile,
     PricedProfile,
     default_epsilon,
+    is_open,
     keep_profile,
     priced_profile,
 )

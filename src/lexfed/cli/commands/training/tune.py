@@ -17,8 +17,10 @@ from lexfed.report.wording.rounding import round_up
 
 if TYPE_CHECKING:
     from lexfed.config.search_grid import SearchSetting
-    from lexfed.run.tuning.charged_search import ChargedSearch, ReleasedSetting
-    from lexfed.run.tuning.public_search import PublicTrial
+    from lexfed.run.tuning import (
+        ChargedSearch,
+        ScoredSetting,
+    )
 
 
 def tune(
@@ -61,10 +63,8 @@ def tune(
     from lexfed.durable import write_atomically
     from lexfed.privacy.selection import Repetitions
     from lexfed.randomness import SecureSource
-    from lexfed.run import folder_of, load_population
-    from lexfed.run.tuning import search_record
-    from lexfed.run.tuning.charged_search import plan_search, run_search
-    from lexfed.run.tuning.public_search import search_public
+    from lexfed.run import folder_of, load_population, tuning
+    from lexfed.run.tuning import plan_search, run_search, search_public
 
     _require_one_kind(public, charged, runs)
     found = load_config(config)
@@ -82,8 +82,8 @@ def tune(
         source = str(public) if is_builtin(str(public)) else str(public.resolve())
         with located_errors(config):
             tried = search_public(tables, axes, source, config.parent)
-        search_record.make_folder(folder)
-        record = search_record.public_record(axes, tried)
+        tuning.make_folder(folder)
+        record = tuning.public_record(axes, tried)
         setting, lines = tried[0].setting, _public_lines(tried)
     else:
         set_key(tables, ("evaluation", "metrics"), "paid")
@@ -94,18 +94,18 @@ def tune(
             planned = plan_search(
                 settings, configs, population, Repetitions(law, runs), config.parent
             )
-        search_record.make_folder(folder)
-        record = search_record.charged_record(
+        tuning.make_folder(folder)
+        record = tuning.charged_record(
             axes, planned, _paid(planned, folder, config.parent)
         )
         # The cost stands from here on, whatever happens.
-        search_record.write_record(folder, record)
+        tuning.write_record(folder, record)
         for line in _cost_lines(planned):
             talk.say(line)
         chosen = run_search(planned, SecureSource())
-        record = search_record.finished_record(record, chosen)
+        record = tuning.finished_record(record, chosen)
         setting, lines = (chosen.setting if chosen else None), _charged_lines(chosen)
-    search_record.write_record(folder, record)
+    tuning.write_record(folder, record)
     if setting is not None:
         write_atomically(tuned, with_setting(text, setting).encode())
     if as_json:
@@ -119,7 +119,7 @@ def tune(
 
 def _paid(planned: "ChargedSearch", folder: Path, base: Path) -> str | None:
     """Charge the sites' ledgers; return the name under which they paid, if any did."""
-    from lexfed.run.tuning.ledger_charge import charge_search
+    from lexfed.run.tuning import charge_search
 
     name = f"tune/{planned.runs[0].config.run.name}/{secrets.token_hex(8)}"
     try:
@@ -152,8 +152,8 @@ def _require_free(tuned: Path) -> None:
         )
 
 
-def _public_lines(tried: Sequence["PublicTrial"]) -> list[str]:
-    from lexfed.run.tuning.search_record import FREE
+def _public_lines(tried: Sequence["ScoredSetting"]) -> list[str]:
+    from lexfed.run.tuning import FREE
 
     lines = [f"  cost     {FREE}; the run's noise is simulated", ""]
     lines += [f"  {one.metric} {one.score:.4f}   {one.setting}" for one in tried]
@@ -177,7 +177,7 @@ def _cost_lines(planned: "ChargedSearch") -> list[str]:
     ]
 
 
-def _charged_lines(found: "ReleasedSetting | None") -> list[str]:
+def _charged_lines(found: "ScoredSetting | None") -> list[str]:
     if found is None:
         return [
             "  chosen   nothing: the secret number of runs was 0; paid all the same"

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator of a deployment: no data, and the statements sites have signed.
 
-Start with `epoch_driver`, which joins, plans and drives the rounds of one
-set-up epoch. `job_submission` submits one FLARE job for every epoch until the
-run is finished, `epoch_outcome` tells it the end of each, `run_place` knows the
-files of a run in the coordinator's kit, and `finished_profile` writes the
-answers of a finished profile.
+Start with `epoch_driver`, which joins, plans and drives the rounds of one set-up epoch.
+`job_submission` submits one FLARE job for every epoch until the run is finished,
+`run_place` knows the files of a run in the coordinator's kit.
 
-Every process here may end at any time: started again, it goes on where the run
-folder says. A round counts only with receipts of keys in the roster.
+Every process here may end at any time: started again, it goes on where the run folder
+says. A round counts only with receipts of keys in the roster.
 """

@@ -7,17 +7,15 @@ run folder; sites that were away come back with the statement they began with.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from lexfed.errors import AuditError, Refused
+from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.federation.engines.channel import LONGEST_WORD, Channel
 from lexfed.federation.flare.kit.enrolment import read_roster
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.programme.json_form import to_bytes
 from lexfed.run.deployed.coordinator.run_place import JoinRecord, RunPlace
-from lexfed.run.deployed.terms.agreement import agreed_programme
-from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     WORDS,
     JoinRequest,
     ProgrammeConsent,
@@ -29,21 +27,20 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
-from lexfed.run.deployed.wire.size_limits import require_programme
+from lexfed.run.deployed.terms.agreement import agreed_profile, agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle, require_programme
+from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
 from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
-from lexfed.run.driver.training_loop import train
+from lexfed.run.driver.training_loop import train_part
 from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.purchases.profile_purchase import BoughtProfile, keep_profile
 from lexfed.signing.keys import Signer, load_key
 
 
 def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
     """Go on with a run for one set-up epoch; return True if the run is finished.
 
-    Args:
-        kit: of the coordinator.
-        run: name of the run, from `run_place.place_run`.
-        channel: brings messages to the sites.
-        sites: those that can be reached.
+    `run` is the name from `run_place.place_run`; `sites` are those that can be reached.
 
     Raises:
         ConfigError: if the configuration cannot be run.
@@ -55,28 +52,30 @@ def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> b
     bundle = place.bundle()
     if place.begun and finished_result(bundle.config, place.out) is not None:
         return True
-    table = _Participants(
+    participants = _Participants(
         kit, channel, sites, bundle, place.session(bundle), place.begun
     )
-    session = table.join()
-    said = read_statements(session.statements, bundle, session.run, table.roster)
-    priced = place.settled(agreed_programme(bundle, place.base, said))
+    session = participants.join()
+    statements = read_statements(
+        session.statements, bundle, session.run, participants.roster
+    )
+    priced = place.settled(agreed_programme(bundle, place.base, statements))
     priced.ledger()
-    table.plan(priced)
-    again = place.begun
-    opened = (resume if again else start)(priced, place.out, bundle.text, place.base)
+    participants.plan(priced)
+    begun = place.begun
+    opened = (resume if begun else start)(priced, place.out, bundle.text, place.base)
     try:
-        table.begin(priced, opened)
+        participants.begin(priced, opened)
     except BaseException as error:
         opened.close()
-        if isinstance(error, Refused) and not again:
-            table.end()  # sites that did begin have set room aside
+        if isinstance(error, Refused) and not begun:
+            participants.end()  # sites that did begin have set room aside
         raise
-    most = bundle.config.federation.setup_rounds
-    over = train(priced, opened, channel=table, most_rounds=most) is not None
-    if over:
-        table.end()
-    return over
+    most_rounds = bundle.config.federation.setup_rounds
+    finished = train_part(priced, opened, most_rounds, channel=participants) is not None
+    if finished:
+        participants.end()
+    return finished
 
 
 class _Participants:
@@ -110,9 +109,9 @@ class _Participants:
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
         """Bring messages to participating sites; the others do not answer."""
-        here = {n: said for n, said in messages.items() if n in self._present}
-        answers = self._channel.exchange(here, most)
-        self._silent = (self._silent | here.keys()) - answers.keys()
+        sent = {name: messages[name] for name in messages if name in self._present}
+        answers = self._channel.exchange(sent, most)
+        self._silent = (self._silent | sent.keys()) - answers.keys()
         return answers
 
     def join(self) -> JoinRecord:
@@ -145,13 +144,14 @@ class _Participants:
         )
 
         def check(name: str, answer: bytes) -> None:
-            wanted = ProgrammeConsent(
+            expected = ProgrammeConsent(
                 run=session.run,
                 name=name,
                 terms=bundle.digest,
                 programme=priced.programme.digest,
             )
-            if unseal("consent", answer, ProgrammeConsent, self.roster[name]) != wanted:
+            consent = unseal("consent", answer, ProgrammeConsent, self.roster[name])
+            if consent != expected:
                 raise AuditError("consents to something else")
 
         self._ask(seal("offer", offer, self._signer), check)
@@ -172,11 +172,11 @@ class _Participants:
         self._ask(seal("begin", begin, self._signer), check)
 
     def end(self) -> None:
-        """Say that the run is over; a site that misses it goes by the calendar."""
-        said = seal("end", RunEnd(run=self._session.run), self._signer)
+        """Announce that the run is over; a site that misses it goes by the calendar."""
+        message = seal("end", RunEnd(run=self._session.run), self._signer)
         # Sites that did not answer the last time are not waited for.
         answering = (name for name in self._present if name not in self._silent)
-        self.exchange(dict.fromkeys(answering, said))
+        self.exchange(dict.fromkeys(answering, message))
 
     def _ask(
         self, content: bytes, check: Callable[[str, bytes], None]
@@ -208,3 +208,29 @@ class _Participants:
                 scope="site",
             )
         return good
+
+
+def end_profile(kit: Kit, run: str) -> BoughtProfile:
+    """Write and log the answers of a finished profile, and return them.
+
+    The sites have answered and forgotten the run; the rest follows from the released
+    state and from their signed statements. So it costs nothing, and can be done again.
+
+    Raises:
+        RunFolderError: if it is no profile, is not finished, or cannot be logged.
+        AuditError: if the statements of the sites are not those of the roster.
+    """
+    place = RunPlace(kit, run)
+    bundle = place.bundle()
+    result = finished_result(bundle.config, place.out) if place.begun else None
+    if bundle.profile is None or result is None:
+        raise RunFolderError(
+            f"`{place.out}` holds no finished profile",
+            "continue it with `lexfed deploy run --profile --resume`",
+        )
+    session = place.session(bundle)
+    roster = read_roster(kit).keys
+    statements = read_statements(session.statements, bundle, session.run, roster)
+    agreed = agreed_profile(bundle, bundle.profile, place.base, statements)
+    agreed = replace(agreed, priced=place.settled(agreed.priced))
+    return BoughtProfile(result, keep_profile(agreed, place.out))

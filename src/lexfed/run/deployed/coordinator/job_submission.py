@@ -17,8 +17,7 @@ from lexfed.federation.flare.jobs.admin_session import AdminSession, JobPart, wr
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.programme.json_form import from_bytes
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.run.deployed.coordinator.epoch_outcome import EpochOutcome
-from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
+from lexfed.run.deployed.coordinator.run_place import EpochOutcome, RunPlace, place_run
 from lexfed.run.driver.open_run import finished_result
 from lexfed.run.results.run_result import RunResult, read_result
 

@@ -7,6 +7,7 @@
       profile           epsilon that a record pays for a profile; missing for training
       join.json         number of the run, and the signed statement of every site
       programme.json    the programme that all sites consented to
+      outcome.json      how the last epoch ended, for the process that submitted its job
       run/              the run folder, as every run has one
 
 They outlive the process of a job: the next one goes on from them.
@@ -22,7 +23,7 @@ from pydantic import ValidationError
 
 from lexfed.audit.entries.fields import ClosedModel, Digest, decimal
 from lexfed.durable import write_atomically
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -37,10 +38,21 @@ _BASE = "base"
 _PROFILE = "profile"
 
 
-class _File(ClosedModel):
+_OUTCOME = "outcome.json"
+
+
+class _JoinFile(ClosedModel):
     run: Digest
     terms: Digest
     statements: dict[str, str]
+
+
+class _OutcomeFile(ClosedModel):
+    job: str
+    finished: bool
+    message: str
+    hint: str
+    exit_code: int
 
 
 def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
@@ -126,17 +138,17 @@ class RunPlace:
             return self._new(bundle)
         try:
             parse_json(content)
-            found = _File.model_validate_json(content)
+            kept = _JoinFile.model_validate_json(content)
             statements = {
                 name: decode_base64(text, "statement")
-                for name, text in found.statements.items()
+                for name, text in kept.statements.items()
             }
         except (AuditError, ValidationError) as error:
             raise RunFolderError(
                 f"`{path}` is damaged", "restore it from a copy"
             ) from error
-        if found.terms == bundle.digest:
-            return JoinRecord(path, found.run, found.terms, statements)
+        if kept.terms == bundle.digest:
+            return JoinRecord(path, kept.run, kept.terms, statements)
         if self.begun:
             raise RunFolderError(
                 f"`{self.folder}` was begun with another configuration",
@@ -152,10 +164,8 @@ class RunPlace:
     def settled(self, priced: PricedRun) -> PricedRun:
         """Return the run with the programme that was offered first.
 
-        Another machine may compute the last bits of a float otherwise.
-
-        Raises:
-            RunFolderError: if there was another programme, not only other last bits.
+        Another machine may compute the last bits of a float otherwise; a programme that
+        differs in more is refused.
         """
         path = self.folder / _PROGRAMME
         if not self.begun:
@@ -194,8 +204,54 @@ class JoinRecord:
         kept = {
             "run": self.run,
             "terms": self.terms,
-            "statements": {n: encode_base64(said) for n, said in statements.items()},
+            "statements": {n: encode_base64(each) for n, each in statements.items()},
         }
         text = json.dumps(kept, indent=2, sort_keys=True) + "\n"
         write_atomically(self.path, text.encode())
         return replace(self, statements=dict(statements))
+
+
+@dataclass(frozen=True)
+class EpochOutcome:
+    """The end of an epoch, of which FLARE knows only that its process ended.
+
+    Attributes:
+        job: FLARE's name of the job.
+        finished: whether the run came to its end.
+        error: the error that keeps it from going on, if any.
+    """
+
+    job: str
+    finished: bool
+    error: LexfedError | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write it beside the run; on return it is on disk."""
+        error = self.error
+        outcome = {
+            "job": self.job,
+            "finished": self.finished,
+            "message": "" if error is None else error.message,
+            "hint": "" if error is None else error.hint,
+            "exit_code": 0 if error is None else error.exit_code,
+        }
+        write_atomically(
+            folder / _OUTCOME, (json.dumps(outcome, indent=2) + "\n").encode()
+        )
+
+    @classmethod
+    def read(cls, folder: Path, job: str) -> "EpochOutcome | None":
+        """Return the outcome of a job's epoch; None if it has not ended."""
+        try:
+            outcome = _OutcomeFile.model_validate_json(
+                read_plain(folder / _OUTCOME, MOST_OF_A_DOCUMENT)
+            )
+        except (OSError, ValidationError):
+            return None
+        if outcome.job != job:
+            return None
+        if not outcome.message:
+            return cls(job, outcome.finished)
+        error = LexfedError(outcome.message, outcome.hint)
+        error.exit_code = outcome.exit_code
+        return cls(job, outcome.finished, error)

@@ -27,10 +27,9 @@ from lexfed.privacy.accountants import gdp
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.scopes import up
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
-from lexfed.run.deployed.site.state_lock import SiteLock
-from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_rules import OwnRules
-from lexfed.run.deployed.wire.size_limits import require_weights
+from lexfed.run.deployed.site.run_state import SiteLock
+from lexfed.run.deployed.terms.bundle import Bundle, require_weights
+from lexfed.run.deployed.terms.site_statements import OwnRules
 from lexfed.signing.strict_text import parse_json
 from lexfed.tiers import MODEL_TIERS, Tier
 

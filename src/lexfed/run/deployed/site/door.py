@@ -18,14 +18,14 @@ from lexfed.errors import AuditError, ConfigError, DataError, LexfedError, Refus
 from lexfed.federation.flare.hardening.limits import rotate
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.programme.messages import Refusal, answer_to_bytes
-from lexfed.run.deployed.site.enrolment import SiteEnrolment, StepRefusal
-from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     EnrolmentKind,
     RefusalCode,
     kind_of,
     refusal,
 )
+from lexfed.run.deployed.site.enrolment import SiteEnrolment, StepRefusal
+from lexfed.run.deployed.site.run_state import SiteBusy, SiteLock
 
 LOG = "site.log"
 """What a site tells its own people, in `KIT/state`."""

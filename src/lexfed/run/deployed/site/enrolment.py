@@ -25,19 +25,7 @@ from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import Purse, SiteLogWriter, SitePurse
 from lexfed.privacy.run_ledger import FileLedger
-from lexfed.run.deployed.site import consent
-from lexfed.run.deployed.site.own_data import OwnData, read_own_data, site_data
-from lexfed.run.deployed.site.own_profiles import OwnProfiles
-from lexfed.run.deployed.site.run_state import RunState
-from lexfed.run.deployed.terms.agreement import agreed_programme
-from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_rules import OwnRules
-from lexfed.run.deployed.terms.site_statements import (
-    read_statements,
-    site_statement,
-    unpacked_statements,
-)
-from lexfed.run.deployed.wire.messages import (
+from lexfed.run.deployed.signed_messages import (
     EnrolmentKind,
     JoinRequest,
     ProgrammeConsent,
@@ -47,6 +35,18 @@ from lexfed.run.deployed.wire.messages import (
     RunStart,
     seal,
     unseal,
+)
+from lexfed.run.deployed.site import consent
+from lexfed.run.deployed.site.own_data import OwnData, read_own_data, site_data
+from lexfed.run.deployed.site.own_profiles import OwnProfiles
+from lexfed.run.deployed.site.run_state import RunState
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import (
+    OwnRules,
+    read_statements,
+    site_statement,
+    unpacked_statements,
 )
 from lexfed.run.driver.site_accounts import charge_terms
 from lexfed.run.pricing.priced_run import PricedRun

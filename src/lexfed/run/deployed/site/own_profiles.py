@@ -29,8 +29,11 @@ from lexfed.privacy.claim.schema import Claim, counted_releases
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.deployed.site.run_state import RunState
 from lexfed.run.deployed.terms.bundle import CLAIM, ENCODING
-from lexfed.run.earlier_runs.charged_releases import composition_obstacle, content_of
-from lexfed.run.earlier_runs.used_profile import read_profile
+from lexfed.run.earlier_runs import (
+    composition_obstacle,
+    content_of,
+    read_profile,
+)
 from lexfed.run.pricing.priced_run import PricedRun
 
 _KEY = "`data.profile`"

@@ -17,11 +17,13 @@
 Another run has another number, another consent and another ledger.
 """
 
+import os
 import re
 from pathlib import Path
+from typing import Self
 
 from lexfed.data.people.lots import LotKeys
-from lexfed.durable import write_atomically, write_privately
+from lexfed.durable import FileLock, write_atomically, write_privately
 from lexfed.errors import RunFolderError, SecAggError, system_reason
 from lexfed.federation.engines.masked_setting import EpochSettings
 from lexfed.federation.flare.kit.folder import Kit
@@ -38,11 +40,7 @@ class RunState:
     """The folder of one run at a site."""
 
     def __init__(self, kit: Kit, run: str) -> None:
-        """Make the folder, if it is not there.
-
-        Raises:
-            RunFolderError: if it cannot be written.
-        """
+        """Make the folder, if it is not there."""
         self.folder = kit.state / "runs" / run
         self.terms = self.folder / "terms"
         try:
@@ -62,11 +60,7 @@ class RunState:
         return self.folder / "pending.json"
 
     def keep(self, name: str, content: bytes) -> bool:
-        """Write something once; say whether it is what was written the first time.
-
-        Raises:
-            RunFolderError: if it cannot be read or written.
-        """
+        """Write something once; say whether it is what was written the first time."""
         before = self._read(name)
         if before is None:
             write_atomically(self.folder / name, content)
@@ -75,11 +69,9 @@ class RunState:
     def answered(self, charges: int) -> RoundPosition:
         """Return the round that the site answered last, in whatever process.
 
-        Args:
-            charges: how many rounds its ledger was charged for.
-
-        Raises:
-            RunFolderError: if that is not known; any round could be answered again.
+        `charges` counts the rounds that its ledger was charged for: if there are any
+        and the last answer is not known, any round could be answered again, so the run
+        is refused.
         """
         found = self._read(_ANSWERED)
         if found is None and not charges:
@@ -93,20 +85,12 @@ class RunState:
         return RoundPosition(*map(int, numbers.groups()))
 
     def keep_answered(self, place: RoundPosition) -> None:
-        """Write down the round that the site is about to answer.
-
-        Raises:
-            RunFolderError: if it cannot be written.
-        """
+        """Record the round that the site is about to answer."""
         content = " ".join(map(str, place)).encode()
         write_atomically(self.folder / _ANSWERED, content)
 
     def coins(self) -> LotKeys:
-        """Return the site's coins for this run: drawn once, the same ever after.
-
-        Raises:
-            RunFolderError: if they cannot be written, or were damaged since.
-        """
+        """Return the site's coins for this run: drawn once, the same ever after."""
         kept = self._read("coins")
         if kept is None:
             kept = LotKeys.fresh().to_bytes()
@@ -119,8 +103,8 @@ class RunState:
     def settings(self, agreed: EpochSettings) -> EpochSettings:
         """Return the settings of masked sums, of which each epoch is entered once.
 
-        A site that restarts has forgotten the secrets of its epoch. Nobody can have
-        it enter the same epoch with others.
+        A site that restarts has forgotten the secrets of its epoch. Nobody can have it
+        enter the same epoch with others.
         """
         entered: list[int] = []
 
@@ -149,3 +133,40 @@ class RunState:
             return None
         except OSError as error:
             raise RunFolderError(f"cannot read `{path}`") from error
+
+
+class SiteBusy(RunFolderError):
+    """Another process of the site is at work."""
+
+
+class SiteLock:
+    """The lock of a site's state; the system frees it when its process ends.
+
+    A lock that another process holds is a `SiteBusy`.
+    """
+
+    def __init__(self, kit: Kit, name: str = "lock") -> None:
+        path = kit.state / name
+        try:
+            kit.state.mkdir(mode=0o700, exist_ok=True)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            reason = system_reason(error)
+            raise RunFolderError(f"cannot write `{path}`: {reason}") from error
+        try:
+            self._lock = FileLock(handle)
+        except OSError as error:
+            raise SiteBusy(
+                f"`{path}` is held by another process of this site",
+                "wait until it has ended",
+            ) from error
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -2,11 +2,9 @@
 """The terms of a run between organisations, and the programme that follows.
 
 Start with `bundle`, the configuration and the files it names under one digest.
-`site_rules` reads the stricter tags and limits of one site, `site_statements`
-makes and checks its signed statement, `agreement` turns configuration and
-statements into a priced run or profile.
+`site_statements` has the rules of one site and its signed statement, `agreement` turns
+configuration and statements into a priced run or profile.
 
-The coordinator computes the programme to offer it, every site to compare it, so
-the result must be the same everywhere and depend on no row. What is under the
-digest of a bundle must not change: people have consented to it.
+The coordinator computes the programme to offer it, every site to compare it, so the
+result must be the same everywhere and depend on no row.
 """

@@ -10,18 +10,20 @@ from pathlib import Path
 
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.data.encoding import build_encoding
-from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.signed_messages import SiteStatement
+from lexfed.run.deployed.terms.bundle import Bundle, require_weights
 from lexfed.run.deployed.terms.site_statements import limits_of, strictest_tags
-from lexfed.run.deployed.wire.messages import SiteStatement
-from lexfed.run.deployed.wire.size_limits import require_weights
-from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
+from lexfed.run.earlier_runs import (
+    ProfileReleaseReader,
+    profile_releases,
+)
 from lexfed.run.intake.population import (
     Population,
     RemoteSites,
     classes_of,
     used_columns,
 )
-from lexfed.run.intake.public_size import check_delta, public_units
+from lexfed.run.intake.public_facts import check_delta, public_units
 from lexfed.run.pricing.priced_run import OutsideTerms, PricedRun, price
 from lexfed.run.purchases.profile_population import ProfilePopulation, profiled_columns
 from lexfed.run.purchases.profile_purchase import PricedProfile, price_profile

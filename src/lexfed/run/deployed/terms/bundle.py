@@ -3,7 +3,12 @@
 
 A budget policy or a catalogue of law decides as much as the configuration that names
 it, and so does the kind of the run: training, or a profile at a price. So all of it
-travels together, and the digest is over all of it.
+travels together, and the digest is over all of it. What is under that digest must not
+change: people have consented to it.
+
+A site computes the whole programme and reads the whole model in every query. A run that
+no machine could hold, or no message carry, is refused in words by the first reader of
+the configuration, before any consent, and not by an error in the middle of a run.
 """
 
 import hashlib
@@ -21,12 +26,14 @@ from lexfed.config import Config, loads
 from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import OpenConfig, examine_open
 from lexfed.config.policy_file import BUILT_IN, SUFFIX
+from lexfed.config.rules.training import network_weights
+from lexfed.data.encoding import Encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import COORDINATOR
 from lexfed.models.networks.architectures import is_imported
 from lexfed.plain_files import read_plain
-from lexfed.run.deployed.wire.size_limits import size_problems
+from lexfed.run.deployed.signed_messages import MOST_PROGRAMME
 from lexfed.run.purchases.profile_purchase import profile_configuration, require_use
 from lexfed.terms import SITE_NAME
 
@@ -36,6 +43,12 @@ ENCODING = "encoding.json"
 """File of a profile that training uses, beside its answers."""
 MOST_BYTES = 1 << 20
 """Most bytes of each file: policies and catalogues are pages, not books."""
+
+
+MOST_ROUNDS = 10_000
+"""Most rounds of a tower: each is a few hundred bytes of the compared programme."""
+MOST_WEIGHTS = 10_000_000
+"""Most weights of a model: 80 MB in every query, for each tower."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +82,17 @@ class Bundle:
             problem = Problem(str(path), "cannot be read as UTF-8 text")
             raise ConfigError([problem]) from error
         config = _decided(text, str(path), profile)
-        found = {}
+        files = {}
         for name in named_files(config):
             try:
-                found[name] = _content((base or path.parent) / name)
+                file = (base or path.parent) / name
+                files[name] = read_plain(file, MOST_BYTES, links=True)
             except OSError as error:
-                reason = system_reason(error)
-                problem = Problem(f"`{name}`", f"cannot be read: {reason}")
+                problem = Problem(
+                    f"`{name}`", f"cannot be read: {system_reason(error)}"
+                )
                 raise ConfigError([problem]) from error
-        return cls(text, found, profile)
+        return cls(text, files, profile)
 
     @cached_property
     def config(self) -> Config:
@@ -117,19 +132,15 @@ class Bundle:
             other prices, or of other open columns.
         """
         hashes = {n: hashlib.sha256(c).hexdigest() for n, c in self.files.items()}
-        said: dict[str, Any] = {"config": self.config.digest, "files": hashes}
+        parts: dict[str, Any] = {"config": self.config.digest, "files": hashes}
         if self.profile is not None:
-            said["config"] = examine_open(self.text).require().config.digest
-            said["profile"] = decimal(self.profile)
-            said["open"] = list(self.opened.columns)
-        return digest(said)
+            parts["config"] = examine_open(self.text).require().config.digest
+            parts["profile"] = decimal(self.profile)
+            parts["open"] = list(self.opened.columns)
+        return digest(parts)
 
     def write(self, folder: Path) -> None:
-        """Put the files where the configuration expects them.
-
-        Raises:
-            RunFolderError: if that cannot be written.
-        """
+        """Put the files where the configuration expects them."""
         for name, content in self.files.items():
             path = folder / name
             try:
@@ -142,11 +153,7 @@ class Bundle:
 
 
 def _decided(text: str, name: str, profile: float | None) -> Config:
-    """Return the configuration of a text, if it can be run in a deployment.
-
-    Raises:
-        ConfigError: with every problem.
-    """
+    """Return the configuration of a text, if it can be run in a deployment."""
     if profile is None:
         config = loads(text, name)
     else:
@@ -155,10 +162,6 @@ def _decided(text: str, name: str, profile: float | None) -> Config:
         config = profile_configuration(config)
     require_deployable(config)
     return config
-
-
-def _content(path: Path) -> bytes:
-    return read_plain(path, MOST_BYTES, links=True)
 
 
 def named_files(config: Config) -> tuple[str, ...]:
@@ -182,11 +185,7 @@ def site_names(config: Config) -> tuple[str, ...]:
 
 
 def require_deployable(config: Config) -> None:
-    """Refuse a configuration that a coordinator without data cannot run.
-
-    Raises:
-        ConfigError: with every problem.
-    """
+    """Refuse a configuration that a coordinator without data cannot run."""
     parts = (_of_sites, _of_data, _of_model, size_problems, _of_places, _of_paths)
     problems = [problem for part in parts for problem in part(config)]
     if problems:
@@ -266,3 +265,49 @@ def _of_paths(config: Config) -> Iterator[Problem]:
                 "is not in the folder of the configuration",
                 "files that travel to the sites lie beside the configuration",
             )
+
+
+def size_problems(config: Config) -> Iterator[Problem]:
+    """Yield the excesses of a configuration, whatever its columns are."""
+    for table, key in (("federation", "rounds"), ("adapt", "rounds_at_most")):
+        rounds = getattr(getattr(config, table), key)
+        if rounds is not None and rounds > MOST_ROUNDS:
+            yield Problem(
+                f"`{table}.{key}`",
+                f"at most {MOST_ROUNDS} in a deployment, got: {rounds}",
+                "every site plans, pays and signs each round on its own; use fewer",
+            )
+    yield from _too_wide(config, 1)
+
+
+def _too_wide(config: Config, inputs: int, outputs: int = 1) -> Iterator[Problem]:
+    model = config.federation.model
+    weights = network_weights(model, inputs, outputs)
+    if weights > MOST_WEIGHTS:
+        yield Problem(
+            "`federation.model`",
+            f"at most {MOST_WEIGHTS} weights in a deployment, got: {weights} in "
+            f"`{model}`",
+            "every query carries the whole model to every site; use narrower layers, "
+            "or declare fewer values of columns and target",
+        )
+
+
+def require_weights(config: Config, encoding: Encoding) -> None:
+    """Refuse a model with too many weights for its columns and its outputs."""
+    schema = encoding.schema
+    outputs = len(schema.classes) if schema.task == "multiclass" else 1
+    problems = list(_too_wide(config, len(encoding.slots), outputs))
+    if problems:
+        raise ConfigError(problems)
+
+
+def require_programme(size: int) -> None:
+    """Refuse a programme of so many bytes that no site would read it."""
+    if size > MOST_PROGRAMME:
+        problem = Problem(
+            "`federation.rounds`",
+            f"the programme has {size} bytes, sites read {MOST_PROGRAMME}",
+            "use fewer rounds, or fewer groups of columns",
+        )
+        raise ConfigError([problem])

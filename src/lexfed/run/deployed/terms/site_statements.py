@@ -1,23 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statement of a site about itself, and its checks by readers."""
+"""A site's own rules, its statement about itself, and the checks of its readers.
+
+    KIT/tags.toml   [columns]
+                    postcode = { tier = "special", reason = "three houses each" }
+
+    KIT/site.toml   [budget]
+                    epsilon = 2.0
+                    caps = { special = 0.5 }
+                    [ledger]
+                    file = "ledgers/patients.ledger"
+                    data_set = "patients"
+
+Both files may be left out. A site can be stricter than a configuration, never looser:
+of two tiers the more sensitive counts, of two budgets the smaller. The rules are the
+site's own and nothing of them comes over the network.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import Field, ValidationError
 
 from lexfed.audit.entries.fields import decimal
 from lexfed.canonical import digest
-from lexfed.config.tables.root import Config
+from lexfed.config.tables.budget import CapsTable
+from lexfed.config.tables.field_types import ConfigTable, NonEmptyText, Positive
+from lexfed.config.tables.root import Config, LawColumnTable
+from lexfed.config.text.findings import hidden_in
 from lexfed.data.schema import Schema
 from lexfed.errors import AuditError, ConfigError, Problem
+from lexfed.federation.flare.kit.folder import Kit
 from lexfed.law.tags import Tag, TaggedSchema
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.audit_log.logbook import by_label, name_of
+from lexfed.run.deployed.signed_messages import SiteStatement, UnitCounts, unseal
 from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.deployed.terms.site_rules import OwnRules
-from lexfed.run.deployed.wire.messages import SiteStatement, UnitCounts, unseal
 from lexfed.run.pricing.site_budgets import SiteLimits
 from lexfed.signing.strict_text import decode_base64, encode_base64
-from lexfed.tiers import Tier
+from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.toml_text import parse_toml
 from lexfed.version import __version__
+
+LEDGER = "lasting.ledger"
+
+
+class _BudgetTable(ConfigTable):
+    epsilon: Positive | None = None
+    caps: CapsTable = CapsTable()
+
+
+class _LedgerTable(ConfigTable):
+    file: NonEmptyText | None = None
+    data_set: NonEmptyText | None = None
+
+
+class _SiteFile(ConfigTable):
+    budget: _BudgetTable = _BudgetTable()
+    ledger: _LedgerTable = _LedgerTable()
+
+
+class _TagsFile(ConfigTable):
+    columns: Mapping[NonEmptyText, LawColumnTable] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OwnRules:
+    """Rules of one site that hold under every configuration.
+
+    Attributes:
+        tiers: the least tier of columns, by name.
+        limits: the most it spends on one run.
+        ledger: file that counts everything ever spent on its data.
+        data_set: the ledger's name of the data; None for the name of the file.
+    """
+
+    tiers: Mapping[str, Tier]
+    limits: SiteLimits
+    ledger: Path
+    data_set: str | None
+
+    @classmethod
+    def read(cls, kit: Kit) -> "OwnRules":
+        """Read the site's own files; a `ConfigError` names what is not understood."""
+        site = _parsed(_SiteFile, kit.folder / "site.toml")
+        tags = _parsed(_TagsFile, kit.folder / "tags.toml")
+        caps = {
+            tier: cap
+            for tier in MODEL_TIERS
+            if (cap := getattr(site.budget.caps, tier.label)) is not None
+        }
+        file = site.ledger.file
+        return cls(
+            tiers={name: tag.as_tier for name, tag in tags.columns.items()},
+            limits=SiteLimits(site.budget.epsilon, caps),
+            ledger=kit.state / LEDGER if file is None else kit.folder / file,
+            data_set=site.ledger.data_set,
+        )
+
+
+_File = TypeVar("_File", bound=ConfigTable)
+
+
+def _parsed(kind: type[_File], path: Path) -> _File:
+    """Read a file strictly; one that is not there is empty."""
+    try:
+        tables = parse_toml(read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode())
+    except FileNotFoundError:
+        tables = {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError([Problem(str(path), "cannot be read as TOML")]) from error
+    hidden = list(hidden_in(tables))
+    if hidden:
+        raise ConfigError([Problem(str(path), f.what, f.hint) for f in hidden])
+    try:
+        return kind.model_validate(tables)
+    except ValidationError as error:
+        problems = [
+            Problem(f"{path}: `{'.'.join(map(str, one['loc']))}`", one["msg"].lower())
+            for one in error.errors(include_url=False, include_input=False)
+        ]
+        raise ConfigError(problems) from error
 
 
 def may_count(config: Config) -> bool:
@@ -41,10 +145,7 @@ def site_statement(
     """Return a site's statement about itself.
 
     `units` are its persons for training and for testing, `public` is the key of its
-    receipts.
-
-    Raises:
-        ConfigError: if a rule of the site speaks of a column that is not there.
+    receipts. A rule for a column that is not there is a `ConfigError`.
     """
     config, own = bundle.config, {n: tag.tier for n, tag in tagged.tags.items()}
     strangers = [column for column in rules.tiers if column not in own]
@@ -90,8 +191,8 @@ def read_statements(
 ) -> tuple[SiteStatement, ...]:
     """Return the statements of all sites, in the order of the programme.
 
-    `sealed` has the signed statements about the terms of a bundle, `roster`
-    everybody's public keys.
+    `sealed` has the signed statements about the terms of a bundle, `roster` everybody's
+    public keys.
 
     Guarantees:
         There is exactly one statement of every site of the configuration, signed with
@@ -101,30 +202,30 @@ def read_statements(
     Raises:
         AuditError: naming the first site whose statement is not so.
     """
-    found = []
+    statements = []
     for name in bundle.sites:
         if name not in sealed or name not in roster:
             raise AuditError(f"there is no statement of site `{name}`")
-        said = unseal("statement", sealed[name], SiteStatement, roster[name])
-        wanted = {
+        statement = unseal("statement", sealed[name], SiteStatement, roster[name])
+        expected = {
             "run": run,
             "name": name,
             "terms": bundle.digest,
             "key": roster[name].hex(),
             "software": f"lexfed-{__version__}",
         }
-        for field, value in wanted.items():
-            if getattr(said, field) != value:
+        for field, value in expected.items():
+            if getattr(statement, field) != value:
                 raise AuditError(
                     f"statement of site `{name}`: `{field}` is not that of this run",
                     "all must run the same version of lexfed"
                     if field == "software"
                     else "ask the sites again",
                 )
-        if (said.units is None) == may_count(bundle.config):
+        if (statement.units is None) == may_count(bundle.config):
             raise AuditError(f"statement of site `{name}`: `units` does not fit")
-        found.append(said)
-    return tuple(found)
+        statements.append(statement)
+    return tuple(statements)
 
 
 def strictest_tags(
@@ -137,14 +238,14 @@ def strictest_tags(
     """
     schema = declaration_digest(tagged.schema)
     tags = dict(tagged.tags)
-    for said in statements:
-        if said.declared != schema or said.tiers.keys() != tags.keys():
-            raise AuditError(f"statement of site `{said.name}`: other columns")
-        for column, label in said.tiers.items():
+    for statement in statements:
+        if statement.declared != schema or statement.tiers.keys() != tags.keys():
+            raise AuditError(f"statement of site `{statement.name}`: other columns")
+        for column, label in statement.tiers.items():
             tier = Tier.parse(label)
             if tier < tagged.tags[column].tier:
                 raise AuditError(
-                    f"statement of site `{said.name}`: column `{column}` is less "
+                    f"statement of site `{statement.name}`: column `{column}` is less "
                     "sensitive than the configuration says"
                 )
             if tier > tags[column].tier:
@@ -166,11 +267,7 @@ def packed_statements(
 
 
 def unpacked_statements(texts: Sequence[str], names: Sequence[str]) -> dict[str, bytes]:
-    """Return the signed statements of an offer, by name.
-
-    Raises:
-        AuditError: if there are more or fewer than sites.
-    """
+    """Return the signed statements of an offer, by name: exactly one of each site."""
     if len(texts) != len(names):
         raise AuditError("offer: not one statement of every site")
     contents = [decode_base64(text, "offer: statement") for text in texts]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check that an interrupted run folder is whole, before any charge or write.
+"""Interrupted runs: is the folder whole, and where does the run go on?
 
-A crash leaves a folder that verifies, at whatever moment it comes; `recovery.py` goes
-on from there. A folder that was damaged since must not go on: what it would spend
-could never be shown to anybody. So everything is compared that a run rests on:
+A crash leaves a folder that `require_whole` passes, at whatever moment it comes. A
+folder that was damaged since must not go on: what it would spend could never be shown
+to anybody. So everything is compared that a run rests on:
 
     log, and files with a digest in it      as `lexfed verify` does
     everything that runs write              a plain file or folder, never a link
@@ -13,12 +13,25 @@ could never be shown to anybody. So everything is compared that a run rests on:
     sites/N.jsonl                           the journal's rounds, as the site pays them,
                                             no fewer than it signed receipts for
 
-Files that nothing rests on, such as `metrics.csv`, are not looked at.
+Files that nothing rests on, such as `metrics.csv`, are not looked at. Then `recover`
+settles a round that was open:
+
+    charged, no trace of a release      run again under the same charge, if nothing
+                                        can have left a site unseen; else lost
+    charged, a part of it on disk       spent and lost: the next round is asked
+    staged, and its entry in the log    published: it was whole, and others may know it
+    released                            done
+
+Rounds are charged one by one, so at most the last one is open. A lost round is written
+down, for others and for us, before its trace is removed; a crash in between finds the
+same answer again.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lexfed.audit.entries import (
     AbortedRoundEntry,
@@ -31,13 +44,16 @@ from lexfed.audit.log.logged_files import digest_of
 from lexfed.audit.verify import Status, verify_run
 from lexfed.audit.verify.participation import charges_signed_for
 from lexfed.durable import read_lines
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.federation.coordinator.learner import Progress
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.releases import Release
-from lexfed.run.audit_log.keys import run_keys
+from lexfed.run.audit_log.logbook import Logbook, run_keys, sha256
 from lexfed.run.folder import (
     EVENTS,
     FOLDERS,
     LOG,
+    OLD_COPY,
     OPENING,
     PARTIES,
     SITES,
@@ -46,10 +62,77 @@ from lexfed.run.folder import (
     is_run_file,
 )
 from lexfed.run.pricing.priced_run import PricedRun
-from lexfed.run.resumption.journal import RoundCharge, RunJournal, read_journal
 from lexfed.signing.keys import fingerprint
 
-_HINT = "nothing was spent; start another run, the budget of this one stays spent"
+_SPENT_HINT = "nothing was spent; start another run, the budget of this one stays spent"
+
+
+_SILENT = ("start", "note", "refusal", "excluded", "end")
+"""Events that say nothing about the place of the run in its programme."""
+
+
+@dataclass(frozen=True)
+class RoundCharge:
+    """A round that was charged, and its place in the programme."""
+
+    stage: int
+    step: int
+    release: Release | None
+
+
+@dataclass(frozen=True)
+class RunJournal:
+    """The rounds and set-ups that `events.jsonl` knows of.
+
+    Attributes:
+        charges: every round that was charged, in order.
+        lost: numbers of charged rounds that are not part of the model.
+        epochs: numbers of the set-ups of masks.
+    """
+
+    charges: tuple[RoundCharge, ...]
+    lost: frozenset[int]
+    epochs: frozenset[int]
+
+
+def read_journal(path: Path, rows: Sequence[Mapping[str, Any]]) -> RunJournal:
+    """Return the charges and set-ups in the rows of a journal; `path` is for messages.
+
+    Raises:
+        RunFolderError: naming the first line that is not an event of a run, or comes
+            after a gap.
+    """
+    charges: list[RoundCharge] = []
+    lost: set[int] = set()
+    epochs: set[int] = set()
+    for number, row in enumerate(rows, start=1):
+        try:
+            kind = row["type"]
+            if kind == "charge":
+                charges.append(_charge(row, len(charges) + 1))
+            elif kind == "lost":
+                lost.add(int(row["round"]))
+            elif kind == "set-up":
+                epochs.add(int(row["epoch"]))
+            elif kind not in _SILENT:
+                raise ValueError("an unknown event")
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunFolderError(
+                f"{path}:{number}: not an event of this run",
+                "a run cannot be continued with a gap: start another",
+            ) from error
+    return RunJournal(tuple(charges), frozenset(lost), frozenset(epochs))
+
+
+def _charge(row: Mapping[str, Any], number: int) -> RoundCharge:
+    if row["round"] != number:
+        raise ValueError("a round is missing")
+    release = row["release"]
+    return RoundCharge(
+        stage=int(row["stage"]),
+        step=int(row["step"]),
+        release=None if release is None else Release.from_json(release),
+    )
 
 
 def require_verified(path: Path) -> Evidence:
@@ -70,11 +153,7 @@ def require_verified(path: Path) -> Evidence:
 
 
 def require_finished(folder: RunFolder) -> None:
-    """Verify the folder of a run that came to its end.
-
-    Raises:
-        AuditError: naming everything that is damaged.
-    """
+    """Verify the folder of a finished run; `AuditError` names every damage."""
     wrong = list(_end(folder, require_verified(folder.path)))
     if wrong:
         raise _damaged(folder.path, wrong)
@@ -110,7 +189,7 @@ def require_whole(priced: PricedRun, folder: RunFolder, keys: Path) -> None:
 
 
 def _damaged(path: Path, wrong: Sequence[str]) -> AuditError:
-    return AuditError(f"`{path}` was damaged: {'; '.join(wrong)}", _HINT)
+    return AuditError(f"`{path}` was damaged: {'; '.join(wrong)}", _SPENT_HINT)
 
 
 def _end(folder: RunFolder, evidence: Evidence) -> Iterator[str]:
@@ -148,17 +227,17 @@ def _missing(path: Path) -> Iterator[str]:
 
 def _state(path: Path, evidence: Evidence, charged: int) -> Iterator[str]:
     """Yield a problem if the state is not that after the last released round."""
-    lost = {found.entry.round for found in evidence.of(AbortedRoundEntry)}
+    lost = {each.entry.round for each in evidence.of(AbortedRoundEntry)}
     kept = [r.entry for r in evidence.of(RoundEntry) if r.entry.round not in lost]
-    there = digest_of(path / STATE)
+    present = digest_of(path / STATE)
     # The entry of a round is on disk before its state: of the last one charged it may
     # be missing.
     settled = [entry for entry in kept if entry.round < charged]
-    if settled and there is None:
+    if settled and present is None:
         yield f"`{STATE}` is missing"
-    if not kept and there is not None:
+    if not kept and present is not None:
         yield f"`{STATE}` is there, and the log knows of no round that it could hold"
-    if kept and kept == settled and kept[-1].state not in (None, there):
+    if kept and kept == settled and kept[-1].state not in (None, present):
         yield f"`{STATE}` is not the state after round {kept[-1].round}"
 
 
@@ -176,10 +255,8 @@ def _charges(priced: PricedRun, journal: RunJournal) -> Iterator[str]:
 
 def _rounds(evidence: Evidence, journal: RunJournal) -> Iterator[str]:
     """Yield the contradictions between journal and log."""
-    rounds = {found.entry.round: found.entry for found in evidence.of(RoundEntry)}
-    aborted = {
-        found.entry.round: found.entry for found in evidence.of(AbortedRoundEntry)
-    }
+    rounds = {each.entry.round: each.entry for each in evidence.of(RoundEntry)}
+    aborted = {each.entry.round: each.entry for each in evidence.of(AbortedRoundEntry)}
     last = len(journal.charges)
     known = rounds.keys() | aborted.keys()
     if known not in (set(range(1, last + 1)), set(range(1, last))):
@@ -204,8 +281,11 @@ def _site_ledgers(
 ) -> Iterator[str]:
     """Yield the ledgers of sites in this process that are not those of this run."""
     names = priced.programme.sites
-    here = priced.population.elsewhere is None
-    if not (here and priced.private and priced.config.federation.engine == "inprocess"):
+    in_process = (
+        priced.population.elsewhere is None
+        and priced.config.federation.engine == "inprocess"
+    )
+    if not (in_process and priced.private):
         return
     signed = charges_signed_for(evidence)
     public = run_keys(keys, evidence.origin, names, make=False).public
@@ -245,3 +325,80 @@ def _in_order(
     """Return True if each charge is one of a round, and rounds go up."""
     rounds = iter(payable)
     return all(any(row in one for one in rounds) for row in rows)
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """The state from which a run goes on.
+
+    Attributes:
+        progress: state after the last round that is over.
+        charges: every release charged so far, in order; None without privacy.
+        paid: whether the next round is charged already.
+        released: rounds whose release is part of the state.
+        durable: state after the last round whose release is on disk.
+    """
+
+    progress: Progress
+    charges: tuple[Release | None, ...]
+    paid: bool
+    released: int
+    durable: Progress
+
+
+def recover(
+    folder: RunFolder, start: Progress, logbook: Logbook, answers_left: bool = False
+) -> ResumePoint:
+    """Return the state of a run, and settle an open round.
+
+    `start` is the state before the first round. If `answers_left`, sites may have
+    answered a round that was charged: they are not asked again for nothing, so such a
+    round is lost.
+
+    Raises:
+        RunFolderError: if events and state contradict each other.
+    """
+    journal = read_journal(folder.path / EVENTS, folder.events.rows)
+    charges, lost = journal.charges, set(journal.lost)
+    _publish_logged_round(folder, logbook, len(charges))
+    durable = folder.state() or start
+    over = durable.done
+    while over + 1 in lost:
+        over += 1
+    if not over <= len(charges) <= over + 1:
+        raise RunFolderError(
+            f"`{folder.path / EVENTS}` lists {len(charges)} charged rounds, the state "
+            f"knows {over}",
+            OLD_COPY,
+        )
+    paid = len(charges) == over + 1
+    seen = folder.partial_release.exists() or logbook.is_over(over + 1)
+    if paid and (seen or answers_left):
+        over += 1
+        logbook.aborted(over, charges[-1].release, "interrupted")
+        folder.events.append({"type": "lost", "round": over})
+        lost.add(over)
+        paid = False
+    folder.partial_release.unlink(missing_ok=True)
+    progress = durable
+    for charge in charges[durable.done : over]:
+        progress = progress.after_round(charge.stage, charge.step)
+    return ResumePoint(
+        progress=progress,
+        charges=tuple(charge.release for charge in charges),
+        paid=paid,
+        released=over - len(lost),
+        durable=durable,
+    )
+
+
+def _publish_logged_round(folder: RunFolder, logbook: Logbook, last: int) -> None:
+    """Finish a round that was interrupted between its entry and its release."""
+    staged, entry = folder.partial_release, logbook.round_entry(last)
+    if entry is None or not staged.exists():
+        return
+    # Without privacy nothing is hashed; the entry alone says that staging was over.
+    if entry.state is None or entry.state == sha256(
+        read_plain(staged, MOST_OF_A_MODEL)
+    ):
+        folder.publish()

@@ -1,31 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Releases of an earlier run about the same persons, if the two prices add up.
+"""Finished runs on the same persons, as far as a new run uses and pays for them.
 
-A profile or importances are releases of their own. A run that uses them is charged for
-both together, and two prices add up only if they speak of the same thing: the same
-person, the same label, no column in a lower tier than now, an adversary at least as
-strong. Everything is read from the earlier run's folder, which must verify: a claim
-that is not the logged one could state a lower price.
+`earlier_releases` has the releases of a bought profile or of bought importances. A run
+that uses them is charged for both together
+(`lexfed.budget.column_importance.remaining_budget`), and two prices add up only if they
+speak of the same thing: the same person, the same label, no column in a lower tier than
+now, an adversary at least as strong. These reasons belong to the guarantee; none may be
+left out.
+
+A cost is taken only from a folder that verifies, since a claim that is not the logged
+one could state a lower price; a model only with the digest that was logged.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lexfed.audit.entries import CompletionEntry
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.log.logged_files import (
+    ENCODING,
+    MODEL,
+    PROFILE,
+    read_logged,
+    unreadable,
+)
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config.tables.root import Config
 from lexfed.data.encoding import Encoding
 from lexfed.data.schema import Schema
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
+from lexfed.law.tags import TaggedSchema
+from lexfed.models import towers
+from lexfed.models.towers import Model
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.claim.proof import load_claim
 from lexfed.privacy.claim.schema import Claim, counted_releases
 from lexfed.privacy.scopes import CountedRelease
+from lexfed.sketch.profile.federation_profile import FederationProfile
 from lexfed.tiers import Tier
 
 _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
 """Order of trusts: the less is trusted, the stronger the guarantee."""
+
+
+ProfileReleaseReader = Callable[
+    [Config, Path, TaggedSchema], tuple[CountedRelease, ...]
+]
+"""Returns the releases of a configuration's profile."""
+
+MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 
 
 @dataclass(frozen=True)
@@ -33,8 +58,8 @@ class EarlierRun:
     """The folder of an earlier run, as the configuration of a new one names it.
 
     Attributes:
-        folder: of the earlier run.
-        key: that names the folder, for messages.
+        folder: the run folder.
+        key: the key of the configuration that names it, for messages.
         make: the command that makes such a folder, for messages.
     """
 
@@ -87,25 +112,11 @@ def composition_obstacle(
 ) -> Iterator[str]:
     """Yield the reasons why the prices of an earlier run and of this one do not add up.
 
-    `claim` and `known` columns are the earlier run's; configuration, schema and tiers
-    those of the run that uses it.
+    `claim` and `known` columns are the earlier run's; the rest is of the new run.
     """
     yield from _unlike(claim, config)
     yield from _of_others(known.schema, schema)
     yield from _less_sensitive(known.tiers, tiers)
-
-
-def content_of(folder: Path, name: str, make: str) -> bytes:
-    """Return a file of a finished run.
-
-    Raises:
-        RunFolderError: if it is not there.
-    """
-    try:
-        return read_plain(folder / name, MOST_OF_A_MODEL)
-    except OSError as error:
-        what = f"`{folder}` holds no finished run: there is no `{name}`"
-        raise RunFolderError(what, make) from error
 
 
 def _unlike(claim: Claim, config: Config) -> Iterator[str]:
@@ -163,3 +174,82 @@ def _unverified(folder: Path) -> Iterator[str]:
     ]
     if failed:
         yield f"does not verify: {failed[0]}"
+
+
+def content_of(folder: Path, name: str, make: str) -> bytes:
+    """Return a file of a finished run; a missing one is a `RunFolderError`."""
+    try:
+        return read_plain(folder / name, MOST_OF_A_MODEL)
+    except OSError as error:
+        what = f"`{folder}` holds no finished run: there is no `{name}`"
+        raise RunFolderError(what, make) from error
+
+
+def profile_releases(
+    config: Config, base: Path, tagged: TaggedSchema
+) -> tuple[CountedRelease, ...]:
+    """Return the releases of a configuration's profile; none without a profile.
+
+    Paths in the configuration are relative to `base`.
+
+    Raises:
+        ConfigError: if its price and that of the run do not add up, or its folder does
+            not verify.
+        RunFolderError: if there is no finished profile.
+        ClaimError, DataError: if its claim does not hold, or it is damaged.
+    """
+    if config.data.profile is None:
+        return ()
+    folder = base / config.data.profile
+    read_profile(folder)
+    earlier = EarlierRun(folder, "`data.profile`", MAKE)
+    return earlier_releases(earlier, config, tagged.schema, tagged.tiers())
+
+
+def read_profile(folder: Path) -> FederationProfile:
+    """Return the profile that a run has written; a damaged one is a `DataError`."""
+    return FederationProfile.from_bytes(
+        content_of(folder, PROFILE, MAKE), str(folder / PROFILE)
+    )
+
+
+def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
+    """Return the model of a finished run, and the encoding of its inputs.
+
+    `make` is the command that makes such a folder, for messages.
+
+    Guarantees:
+        Both have the digests that signed entries of the run's log name. Without
+        privacy the log has no digest of the model, so that the encoding alone is
+        compared.
+
+    Raises:
+        RunFolderError: if the folder holds no finished run.
+        AuditError: if its log is not sound, or a file is not the one that was logged.
+    """
+    if not (folder / "log").is_dir():
+        raise RunFolderError(f"`{folder}` holds no trained model", make)
+    evidence = read_evidence(folder)
+    ends = evidence.of(CompletionEntry)
+    encoding = read_logged(evidence, ENCODING)
+    content = _model(evidence, ends[-1].entry) if ends else None
+    if content is None or encoding is None:
+        raise RunFolderError(f"`{folder}` holds no trained model", make)
+    try:
+        model, _, _ = towers.from_bytes(content)
+        return model, Encoding.from_dict(json.loads(encoding))
+    except Exception as error:  # the bytes may be anybody's
+        raise AuditError(
+            f"`{folder}` holds no model that can be read: it is damaged"
+        ) from error
+
+
+def _model(evidence: Evidence, end: CompletionEntry) -> bytes | None:
+    if end.model is not None:
+        return read_logged(evidence, MODEL)
+    try:
+        return read_plain(evidence.folder / MODEL, MOST_OF_A_MODEL)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(evidence.folder / MODEL, error) from error

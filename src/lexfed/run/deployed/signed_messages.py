@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed messages of coordinator and sites before the first round and after the last.
+"""Signed messages between coordinator and sites.
+
+Before the first round and after the last:
 
     coordinator   join    configuration, the files it names, a fresh number of the run,
                           and the price of a profile, if that is what is asked for
@@ -13,10 +15,26 @@
 
 Each is one line that names its kind, then a DSSE envelope whose payload type names it
 again, under the signature: no message can be taken for one of another kind. A site that
-does not go along answers with a refusal: a code word and nothing else.
+does not go along answers with a refusal: a code word and nothing else. Kinds, fields,
+code words and signed bytes are a protocol between versions of the software at different
+organisations; names of classes are not part of it.
+
+Every message of the coordinator, those of rounds included, travels through a
+`SignedChannel` to a `GuardedDoor`. FLARE carries messages between any two parties of a
+deployment, and the maker of the kits could have kept copies of their TLS keys. Without
+signatures another site could put a question to this one and read an answer that is for
+the coordinator alone.
+
+    signature[64] || number[8] || message
+    signed: canonical JSON of job, number, site, and SHA-256 of the message
+
+A signature holds for one site, one job and one place in the order of messages, so
+nothing can be taken elsewhere or said again.
 """
 
+import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import Field, StringConstraints, ValidationError
@@ -31,10 +49,11 @@ from lexfed.audit.entries.fields import (
 )
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
+from lexfed.federation.engines.channel import LONGEST_WORD, Channel, Handler
 from lexfed.federation.flare.kit.folder import SiteName
-from lexfed.run.deployed.wire.size_limits import MOST_PROGRAMME
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, fingerprint
+from lexfed.signing.notes import verify_ed25519
 from lexfed.signing.strict_text import decode_base64, encode_base64
 from lexfed.terms import TierName
 
@@ -43,22 +62,15 @@ EnrolmentKind = Literal[
 ]
 KINDS: tuple[EnrolmentKind, ...] = get_args(EnrolmentKind)
 
+MOST_PROGRAMME = 1 << 23
+"""Bytes of a programme that a site reads."""
+
 ConfigText = Annotated[str, Field(max_length=1 << 20)]
 
 RefusalCode = Literal[
-    "message",
-    "coordinator",
-    "consent",
-    "configuration",
-    "data",
-    "statements",
-    "programme",
-    "budget",
-    "state",
-    "busy",
-    "order",
-    "defect",
-]
+    "message", "coordinator", "consent", "configuration", "data", "statements",
+    "programme", "budget", "state", "busy", "order", "defect",
+]  # fmt: skip
 WORDS: dict[RefusalCode, str] = {
     "message": "it does not understand the message",
     "coordinator": "the message is not signed by the coordinator in its roster",
@@ -108,11 +120,7 @@ class JoinRequest(ClosedModel):
         return None if self.profile is None else float(self.profile)
 
     def contents(self) -> dict[str, bytes]:
-        """Return the files.
-
-        Raises:
-            AuditError: if one is not in base64.
-        """
+        """Return the files; an `AuditError` names one that is not in base64."""
         return {n: decode_base64(text, "join: file") for n, text in self.files.items()}
 
 
@@ -160,7 +168,7 @@ class ProgrammeOffer(ClosedModel):
 
 
 class ProgrammeConsent(ClosedModel):
-    """A site's word that it takes part in exactly this programme."""
+    """A site's consent to take part in exactly this programme."""
 
     run: Digest
     name: SiteName
@@ -169,7 +177,7 @@ class ProgrammeConsent(ClosedModel):
 
 
 class RunStart(ClosedModel):
-    """The log that receipts of this run are bound to; the answer says the same.
+    """The log that receipts of this run are bound to; the answer repeats it.
 
     Attributes:
         programme: digest of the programme that all agreed to.
@@ -184,7 +192,7 @@ class RunStart(ClosedModel):
 
 
 class RunEnd(ClosedModel):
-    """The run is over; the answer says the same."""
+    """The run is over; the answer repeats it."""
 
     run: Digest
 
@@ -202,14 +210,11 @@ def seal(kind: EnrolmentKind, message: ClosedModel, signer: Signer) -> bytes:
 def unseal(
     kind: EnrolmentKind, content: bytes, expected: type[_Message], public: bytes
 ) -> _Message:
-    """Return the message that one key has signed.
+    """Return the message that one key has signed; any other content is an `AuditError`.
 
     Guarantees:
         This key has signed this message as one of this kind.
         There is no other byte form of it.
-
-    Raises:
-        AuditError: if not.
     """
     if not content.startswith(_line(kind)):
         raise AuditError(f"not a message of kind `{kind}`")
@@ -250,3 +255,75 @@ def _line(kind: EnrolmentKind) -> bytes:
 
 def _payload_type(kind: EnrolmentKind) -> str:
     return f"application/vnd.lexfed.{kind}+json"
+
+
+_SIGNATURE = 64
+_NUMBER = 8
+_HEAD = _SIGNATURE + _NUMBER
+
+
+class SignedChannel:
+    """A channel whose messages carry the coordinator's signature."""
+
+    def __init__(self, channel: Channel, signer: Signer, job: str) -> None:
+        """Sign the messages of one FLARE job, as the coordinator."""
+        self._channel = channel
+        self._signer = signer
+        self._job = job
+        self._number = 0
+
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
+        """Bring one message to each named site, and return the answers unchanged."""
+        self._number += 1
+        return self._channel.exchange(
+            {name: self._signed(name, text) for name, text in messages.items()}, most
+        )
+
+    def _signed(self, site: str, message: bytes) -> bytes:
+        signed = _signed_bytes(self._job, self._number, site, message)
+        number = self._number.to_bytes(_NUMBER, "big")
+        return self._signer.sign(signed) + number + message
+
+
+class GuardedDoor:
+    """The door of a site, for the coordinator alone.
+
+    Guarantees:
+        A message reaches the door only if the coordinator signed it, for this site,
+        this job, and later than all messages before it.
+    """
+
+    def __init__(self, door: Handler, coordinator: bytes, site: str, job: str) -> None:
+        """Guard a site's door in one FLARE job, by the coordinator's key."""
+        self._door = door
+        self._key = coordinator
+        self._site = site
+        self._job = job
+        self._last = 0
+
+    def __call__(self, content: bytes) -> bytes:
+        """Answer a message of the coordinator; any other is an `AuditError`."""
+        number = int.from_bytes(content[_SIGNATURE:_HEAD], "big")
+        message = content[_HEAD:]
+        signed = _signed_bytes(self._job, number, self._site, message)
+        if not verify_ed25519(self._key, signed, content[:_SIGNATURE]):
+            raise AuditError(
+                "a message was not signed by the coordinator for this site and job"
+            )
+        if number <= self._last:
+            raise AuditError("a message of the coordinator came again")
+        self._last = number
+        return self._door(message)
+
+
+def _signed_bytes(job: str, number: int, site: str, message: bytes) -> bytes:
+    return b"lexfed/asked/1\n" + canonical_bytes(
+        {
+            "job": job,
+            "message": hashlib.sha256(message).hexdigest(),
+            "number": str(number),
+            "site": site,
+        }
+    )
