@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tables import Table, write_table
-from lexfed.cli.commands.setup.init_profile import learned_columns
+from lexfed.cli.commands.setup.init import learned_columns
 from lexfed.config import from_mapping
 from lexfed.config.edits import with_learned_domains
 from lexfed.config.open_decisions import examine_open

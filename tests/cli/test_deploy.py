@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli.commands.deploy import kits as deploy
-from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.commands import deploy
+from lexfed.cli.progress import INTERRUPTED
 from lexfed.federation.flare import startup_check
 from lexfed.federation.flare.jobs import admin_session
 from lexfed.federation.flare.kit.folder import Kit

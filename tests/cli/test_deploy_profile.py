@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli.commands.deploy import profile
-from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.progress import INTERRUPTED
 from lexfed.federation.flare.kit.folder import COORDINATOR
+from lexfed.run.deployed.coordinator import job_submission
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run
 from support.deployed.deployments import deployment
@@ -125,7 +125,7 @@ def test_an_interrupted_profile_says_how_to_go_on(
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(profile, "deploy_run", pressed)
+    monkeypatch.setattr(job_submission, "deploy_run", pressed)
     said = lexfed(*RUN, *PROFILE)
     assert said.code == INTERRUPTED
     again = f"lexfed {' '.join(RUN)} --profile --epsilon 20.0 --resume"

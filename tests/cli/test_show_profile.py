@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from lexfed.cli.display.profiles import lines
+from lexfed.cli.commands.training.profile import profile_lines as lines
 from support.sketch.profile_samples import empty, odd, whole
 
 

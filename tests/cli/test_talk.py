@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lexfed.cli import progress, talk
-from lexfed.cli.interrupt import between_rounds
-from lexfed.cli.problem_lines import located_problems
+from lexfed.cli.inputs import located_problems
+from lexfed.cli.progress import between_rounds
 from lexfed.errors import Problem
 from lexfed.run import RoundReport
 

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import lexfed
+from lexfed.cli import display
 from lexfed.cli.app import app
-from lexfed.cli.display import runs
 from lexfed.config import demo_config, loads
 from lexfed.run import load_population, price
 from lexfed.run.api import train
@@ -106,7 +106,7 @@ def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
     config = loads(demo_config(), "demo")
     priced = price(config, load_population(config, ROOT))
     # What is said before training holds no noise: it must be there to the letter.
-    opening = [line for text in runs.opening(priced) for line in text.splitlines()]
+    opening = [line for text in display.opening(priced) for line in text.splitlines()]
     missing = [line for line in opening if line.rstrip() not in shown]
     assert missing == []
     rounds = priced.programme.rounds

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from ledger.conftest import START, Place, release
-from lexfed.cli.display.ledgers import plain, table
+from lexfed.cli.commands.evidence.ledger import plain, table
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Amounts, Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling, reached_by_squares

@@ -9,7 +9,7 @@ import pytest
 from lexfed import visible_text
 from lexfed.audit.verify import Check, Status, verdict
 from lexfed.cli import terminal
-from lexfed.cli.display import ledgers
+from lexfed.cli.commands.evidence import ledger as ledgers
 from lexfed.config import examination
 from lexfed.config.examination import examine
 from lexfed.data.people import site_partition

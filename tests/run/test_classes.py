@@ -10,7 +10,7 @@ import pytest
 
 import lexfed
 from lexfed.audit.verify import verify_run
-from lexfed.cli.display.runs import plan_table
+from lexfed.cli.display import plan_table
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError
 from lexfed.privacy.claim.proof import load_claim

@@ -10,7 +10,7 @@ import pytest
 
 import lexfed
 from lexfed.audit.verify import verify_run
-from lexfed.cli.display.runs import plan_table
+from lexfed.cli.display import plan_table
 from lexfed.errors import ConfigError, RunFolderError
 from lexfed.federation.programme.messages import Query
 from lexfed.privacy.claim.proof import load_claim

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lexfed
-from lexfed.cli.display import runs
+from lexfed.cli import display
 from lexfed.run import PricedRun, RoundReport
 from lexfed.run.results.notes import NETWORKS_LEFT_OUT, notes_of
 
@@ -28,9 +28,9 @@ def test_people_are_told_that_networks_are_left_out(
 ) -> None:
     priced = priced_of(edited(config_text, SMALL))
     assert not priced.programme.networks
-    said = "\n".join(runs.opening(priced))
+    said = "\n".join(display.opening(priced))
     assert said.count(NETWORKS_LEFT_OUT) == 1
-    assert NETWORKS_LEFT_OUT in runs.plan_table(priced)
+    assert NETWORKS_LEFT_OUT in display.plan_table(priced)
 
 
 @pytest.mark.parametrize(

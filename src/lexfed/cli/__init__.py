@@ -4,7 +4,7 @@
     app         all commands, and the exit codes: 0 fine, 1 a check failed, 2 bad
                 usage, configuration or data, 3 refused, 4 internal error
     commands/   one room per purpose, one file per command
-    display/    plans, profiles, ledgers and overlaps as lines and tables
+    display     plans and results as lines and tables
     inputs      reading a configuration, and pricing its run
     talk        messages to people; `terminal` spells out hidden characters
 

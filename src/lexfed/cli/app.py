@@ -12,27 +12,28 @@ from typing import Annotated, Any
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands.deploy.group import coordinator, deploy, site
+from lexfed.cli.commands.deploy import deploy
 from lexfed.cli.commands.evaluate.group import evaluate
 from lexfed.cli.commands.evidence.audit_privacy import audit_privacy
-from lexfed.cli.commands.evidence.ledger_arguments import ledger
-from lexfed.cli.commands.evidence.log_arguments import log
+from lexfed.cli.commands.evidence.ledger import ledger
+from lexfed.cli.commands.evidence.log import log
 from lexfed.cli.commands.evidence.report import report
 from lexfed.cli.commands.evidence.verify import verify
 from lexfed.cli.commands.evidence.witness import witness
-from lexfed.cli.commands.joining.group import joining
+from lexfed.cli.commands.joining import joining
 from lexfed.cli.commands.setup.check import check
 from lexfed.cli.commands.setup.init import init
 from lexfed.cli.commands.setup.policy import policy
-from lexfed.cli.commands.setup.tag_arguments import tag
+from lexfed.cli.commands.setup.tag import tag
+from lexfed.cli.commands.site import coordinator, site
 from lexfed.cli.commands.training.demo import demo
 from lexfed.cli.commands.training.importance import importance
 from lexfed.cli.commands.training.plan import plan
 from lexfed.cli.commands.training.predict import predict
-from lexfed.cli.commands.training.profile_arguments import profile
+from lexfed.cli.commands.training.profile import profile
 from lexfed.cli.commands.training.run import run
 from lexfed.cli.commands.training.tune import tune
-from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.progress import INTERRUPTED
 from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError, system_reason
 from lexfed.version import __version__

@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations and data that commands work on, read once for all of them."""
+"""Configurations and data that commands work on, and the places of their problems.
 
+Some choices can only be judged with the data or the model at hand: such a problem names
+its key, and `located_errors` gives the key its file and line. Columns without a tier
+get a hint from their name alone; the data are not read for it.
+"""
+
+import re
+import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from lexfed.cli import talk
-from lexfed.cli.display import runs
-from lexfed.cli.problem_lines import located_errors
-from lexfed.cli.tier_hints import with_suggestions
-from lexfed.config import Config, examine_file
-from lexfed.errors import ConfigError
+from lexfed.cli import display, talk
+from lexfed.config import Config, ConfigProblem, examine_file
+from lexfed.config.examination import config_text
+from lexfed.config.open_decisions import TagSource, tag_source
+from lexfed.config.text.positions import key_lines, nearest_line
+from lexfed.config.text.wording import dotted
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
+from lexfed.law.decisions import suggest_by_names
+from lexfed.law.explanations import PUBLIC_KINDS, reason_of, rule_of
+from lexfed.law.tagger.sources.column_files import table_name
+from lexfed.report.markup.escaping import visible
 from lexfed.run import PricedRun, priced_file
 from lexfed.run.audit_log.opening import check_statements
+
+_KEY = re.compile(r"`\[?([a-z_]+(?:\.[a-z_]+)*)\]?`")
+_WORDS = {"model": "federation.model", "sites": "data.sites"}
 
 
 def allow_own_models(*folders: Path) -> None:
@@ -42,6 +61,90 @@ def load_priced(
         priced = priced_file(path, config, rounds, resume=resume)
         priced.ledger()
         check_statements(priced, path.parent)
-    for line in runs.remarks(priced):
+    for line in display.remarks(priced):
         talk.say(line)
     return priced
+
+
+@contextmanager
+def located_errors(path: Path) -> Iterator[None]:
+    """Give every problem raised inside its place in the configuration file."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(located_problems(path, error.problems)) from error
+
+
+def located_problems(path: Path, problems: tuple[Problem, ...]) -> list[Problem]:
+    """Return the problems, each with file and line."""
+    lines = key_lines(config_text(path))
+    return [
+        problem if isinstance(problem, ConfigProblem) else _place(path, lines, problem)
+        for problem in problems
+    ]
+
+
+def _place(
+    path: Path, lines: dict[tuple[str | int, ...], int], problem: Problem
+) -> Problem:
+    match = _KEY.match(problem.where)
+    word = problem.where.split(":", 1)[0]
+    key = match[1] if match else _WORDS.get(word, "")
+    line = nearest_line(lines, tuple(key.split("."))) if key else None
+    where = str(path) if line is None else f"{path}:{line}"
+    return ConfigProblem(where, str(problem), problem.hint, str(path), line, key)
+
+
+def with_suggestions(
+    path: Path, problems: Sequence[ConfigProblem]
+) -> tuple[ConfigProblem, ...]:
+    """Return the problems; those of columns without a tier say what they look like.
+
+    The data are not read. Where a configuration is too broken to tell, the hints stay
+    as they are.
+    """
+    if not any("has no tier" in p.what or p.key.endswith(".tier") for p in problems):
+        return tuple(problems)
+    try:
+        hints = _hints(tag_source(path), path)
+    except ConfigError:
+        return tuple(problems)
+    return tuple(
+        replace(problem, hint=hints.get(problem.what, problem.hint))
+        for problem in problems
+    )
+
+
+def _hints(source: TagSource, path: Path) -> dict[str, str]:
+    """Return hints by what is said about the columns."""
+    table = table_name(source.files[0])
+    found = suggest_by_names(
+        source.needed, table, source.settings, source.person
+    ).values()
+    laws = load_catalogues(source.jurisdictions, source.catalogues)
+    hints: dict[str, str] = {}
+    for tagged in with_articles(tuple(found), laws):
+        name = tagged.suggestion.column.name
+        key = dotted(("law", "columns", name, "tier"))
+        hint = _hint(tagged, path)
+        hints[f"column `{name}` has no tier"] = hint
+        hints[f"`{key}` is not decided yet"] = hint
+    return hints
+
+
+def _hint(tagged: TaggedColumn, path: Path) -> str:
+    found = tagged.suggestion
+    rule = rule_of(tagged)
+    law = f"rule `{rule.id}`, " if rule else ""
+    why = visible(reason_of(found, PUBLIC_KINDS))
+    name = shlex.quote(visible(found.column.name))
+    file = "" if str(path) == "lexfed.toml" else f"{shlex.quote(str(path))} "
+    if found.review:
+        return (
+            f"it may be {found.category} ({law}{why}), but a person must look: "
+            f"`lexfed tag {file}--explain {name}`; decide under `[law.columns]`"
+        )
+    return (
+        f"it looks like {found.category} ({law}{why}); accept it with "
+        f"`lexfed tag {file}--accept {name}`, or state why not under `[law.columns]`"
+    )

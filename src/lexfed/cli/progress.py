@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a training: a bar on a terminal, a few plain lines elsewhere.
+"""Progress of a training, and Ctrl-C between its rounds.
 
-`LEXFED_NO_PROGRESS` in the environment leaves both out.
+Progress is a bar on a terminal, a few plain lines elsewhere; `LEXFED_NO_PROGRESS` in
+the environment leaves both out. The first Ctrl-C ends the training after the current
+round, the second at once. Stopping between rounds loses nothing. A release that is cut
+off while it is written stays charged, so nobody should have to cut it off to get the
+machine back.
 """
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from lexfed.cli import talk
 from lexfed.cli.terminal import redraw
 from lexfed.report.wording.rounding import round_up
-from lexfed.run import PricedRun, RoundReport
+
+if TYPE_CHECKING:
+    from lexfed.run import PricedRun, RoundReport
+
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, by convention 128 + SIGINT."""
 
 _WIDTH = 24
 _PRICING_PART = 0.05
@@ -21,10 +34,36 @@ _PRICING_PART = 0.05
 _QUICK_S = 0.02
 
 
+class StopRequest:
+    """A request to stop, which Ctrl-C makes."""
+
+    asked = False
+
+
+@contextmanager
+def between_rounds(under_way: str = "this round") -> Iterator[StopRequest]:
+    """Turn the first Ctrl-C into a request; a second one interrupts as usual.
+
+    The message of the first says that `under_way` is still ended.
+    """
+    stop = StopRequest()
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        stop.asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        talk.say(f"\nstopping after {under_way}; Ctrl-C again stops at once")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @contextmanager
 def progress_lines(
-    priced: PricedRun, what: str = "training"
-) -> Iterator[Callable[[RoundReport], None]]:
+    priced: "PricedRun", what: str = "training"
+) -> Iterator[Callable[["RoundReport"], None]]:
     """Give a function that shows each round of what is done; the last line stays."""
     if os.environ.get("LEXFED_NO_PROGRESS"):
         yield lambda _: None
@@ -37,7 +76,7 @@ def progress_lines(
 
 
 class _ProgressDisplay:
-    def __init__(self, priced: PricedRun, what: str, bar: bool) -> None:
+    def __init__(self, priced: "PricedRun", what: str, bar: bool) -> None:
         self._what = what
         self._budget = priced.budget.epsilon
         self._private = priced.private
@@ -49,7 +88,7 @@ class _ProgressDisplay:
         self._price_again = self._begin
         self._open = False
 
-    def report(self, report: RoundReport) -> None:
+    def report(self, report: "RoundReport") -> None:
         """Show one round."""
         now = time.monotonic()
         last = report.round == report.rounds
@@ -69,7 +108,7 @@ class _ProgressDisplay:
         elif shown:
             talk.say(self._line(report, now))
 
-    def _line(self, report: RoundReport, now: float) -> str:
+    def _line(self, report: "RoundReport", now: float) -> str:
         done = round(_WIDTH * report.round / report.rounds)
         fields = [f"  {self._what:<8} {'━' * done}{'╌' * (_WIDTH - done)}"]
         width = len(str(report.rounds))

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `lexfed`, one room per purpose.
+"""The commands of `lexfed`, one file each.
 
     setup/      init, tag, check, policy: from a table to a configuration
     training/   demo, plan, run, predict, tune, importance, profile
     evidence/   verify, report, log, witness, ledger, audit-privacy
     evaluate/   evaluate: comparisons, attacks, tables and figures
-    joining/    joining: how many people two organisations share
-    deploy/     deploy, coordinator, site: runs between organisations
+    joining     joining: how many people two organisations share
+    deploy      deploy: kits, checks, runs between organisations
+    site        site, coordinator: the steps of one organisation in them
 
-Rooms do not import each other, except that `deploy` shows profiles as `training`
-does. `lexfed --help` reads the declarations of all commands and must not load what
-they need to run, so a command imports numpy, torch and the like inside its functions.
-Long ones have their declaration in a module of its own (`tag_arguments`, ...).
+Rooms do not import each other, except that `deploy` shows profiles as `training` does,
+and `site` shows rosters as `deploy` does. `lexfed --help` reads the declarations of all
+commands and must not load what they need to run, so a command imports numpy, torch and
+the like inside its functions.
 
 Names, options and exit codes are promises to scripts.
 """

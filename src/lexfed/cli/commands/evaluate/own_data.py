@@ -14,9 +14,8 @@ from lexfed.cli.commands.evaluate.public_tables import (
     run_jobs,
     summary_json,
 )
-from lexfed.cli.inputs import load_config, load_priced
+from lexfed.cli.inputs import load_config, load_priced, located_errors
 from lexfed.cli.output import print_json
-from lexfed.cli.problem_lines import located_errors
 from lexfed.durable import write_atomically
 from lexfed.errors import ClaimError, RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset

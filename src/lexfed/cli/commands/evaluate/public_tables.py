@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.cli.interrupt import between_rounds
 from lexfed.cli.output import print_json
+from lexfed.cli.progress import between_rounds
 from lexfed.cli.terminal import redraw
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table

@@ -28,8 +28,7 @@ def audit_privacy(
     as_json: AsJson = False,
 ) -> None:
     """Attack every claim of a run with made-up persons. Exit code 1 if one is false."""
-    from lexfed.cli.inputs import load_config, load_priced
-    from lexfed.cli.problem_lines import located_errors
+    from lexfed.cli.inputs import load_config, load_priced, located_errors
     from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, audit
 
     priced = load_priced(config, load_config(config))

@@ -3,40 +3,45 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexfed.audit.entries import (
-    BudgetPlan,
-    CompletionEntry,
-    Deletion,
-    Export,
-    FeatureTags,
-    Genesis,
-    PolicyEntry,
-    RoundEntry,
-)
-from lexfed.audit.entries.envelopes import RecordedEntry, body_of
-from lexfed.audit.log.access import open_for_appending, rotate_key
-from lexfed.audit.log.evidence import read_evidence
-from lexfed.audit.log.manual_entries import append_by_hand
-from lexfed.audit.rules.evaluation import certify as evaluate
-from lexfed.audit.tree.proof_files import InclusionProof
 from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli import talk
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
-from lexfed.config import load
-from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.run.audit_log.opening import witnessing_of
-from lexfed.run.driver.open_run import base_of
-from lexfed.signing.notes import VerifierKey
+
+if TYPE_CHECKING:
+    from lexfed.audit.entries.envelopes import RecordedEntry
+    from lexfed.audit.log.audit_log import AuditLog
+
+RunArgument = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
+KeysFolderOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the keys; by default where the run left them."),
+]
+
+log = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Look at a run's log, prove an entry, append what people state.",
+)
 
 
-def show(run: Path, index: int | None, as_json: bool) -> None:
-    """Print the entries of a log, or one of them whole."""
+@log.command()
+def show(
+    run: RunArgument,
+    index: Annotated[int | None, typer.Argument(min=0, help="One entry.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the entries, or print one whole."""
+    from lexfed.audit.log.evidence import read_evidence
+
     records = read_evidence(run).records
     if index is not None:
         if index >= len(records):
@@ -49,8 +54,19 @@ def show(run: Path, index: int | None, as_json: bool) -> None:
             print(f"{record.index:>5}  {record.time}  {record.kind:<22}{record.key}")
 
 
-def prove(run: Path, index: int, out: Path | None) -> None:
-    """Write a proof that an entry is in the log, for whoever has nothing else."""
+@log.command()
+def prove(
+    run: RunArgument,
+    index: Annotated[int, typer.Argument(min=0, help="Number of the entry.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; `entry-N.tlog-proof`.")
+    ] = None,
+) -> None:
+    """Write an entry and the proof that it is in the log."""
+    from lexfed.audit.log.evidence import read_evidence
+    from lexfed.audit.tree.proof_files import InclusionProof
+    from lexfed.durable import write_atomically
+
     evidence = read_evidence(run)
     size = len(evidence.records)
     if index >= size:
@@ -70,8 +86,21 @@ def prove(run: Path, index: int, out: Path | None) -> None:
     talk.say(f"wrote {entry} (the entry's bytes) and {path} (its proof)")
 
 
-def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
-    """Append what a person states."""
+@log.command()
+def add(
+    run: RunArgument,
+    kind: Annotated[str, typer.Argument(help="Such as document, incident, change.")],
+    stated: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=VALUE...", help="The value @FILE stands for a file."
+        ),
+    ],
+    keys: KeysFolderOption = None,
+) -> None:
+    """Append what a person states: a document, a test, a change, a mishap."""
+    from lexfed.audit.log.manual_entries import append_by_hand
+
     values: dict[str, str] = {}
     for text in stated:
         name, equals, value = text.partition("=")
@@ -80,56 +109,37 @@ def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
         if name in values:
             raise AuditError(f"`{name}` is stated twice")
         values[name] = value
-    log = open_for_appending(run, keys)
-    try:
-        before = log.size
-        record = append_by_hand(log, kind, values)
-    finally:
-        log.close()
+    with _opened(run, keys) as opened:
+        before = opened.size
+        record = append_by_hand(opened, kind, values)
     known = " says the same already" if record.index < before else ""
     talk.say(f"entry {record.index}: {record.kind}{known}")
-    _warn_unwitnessed(run, log.witnessing.failed)
+    _warn_unwitnessed(run, opened.witnessing.failed)
 
 
-_NEEDED = (Genesis, PolicyEntry, FeatureTags, BudgetPlan, RoundEntry, CompletionEntry)
-"""Entries whose blobs verification computes with."""
-
-
-def erase(run: Path, digest: str, keys: Path | None, anyway: bool) -> None:
-    """Erase a blob, and say so in the log; the entries that cite it stay."""
-    log = open_for_appending(run, keys)
-    try:
-        log.blobs.get(digest)  # what is not there is not erased
-        for record in log.records:
-            cited = digest in json.dumps(body_of(record.entry))
-            if cited and isinstance(record.entry, _NEEDED) and not anyway:
-                raise RunFolderError(
-                    f"entry {record.index} (`{record.kind}`) cannot be verified "
-                    "without it",
-                    "verification would fail from then on; `--anyway` erases it",
-                )
-        entry = Deletion(artefact="blob", digest=digest)
-        record = log.append(entry, f"deletion/{digest[:32]}")
-        log.blobs.erase(digest)
-    finally:
-        log.close()
-    talk.say(f"erased; entry {record.index} says so")
-    _warn_unwitnessed(run, log.witnessing.failed)
-
-
-def certify(run: Path, keys: Path | None) -> None:
+@log.command()
+def certify(run: RunArgument, keys: KeysFolderOption = None) -> None:
     """Evaluate the catalogue on the log as it is now, and append what it gave."""
-    log = open_for_appending(run, keys)
-    try:
-        record = log.append(evaluate(log.records, log.blobs), f"certificate/{log.size}")
-    finally:
-        log.close()
+    from lexfed.audit.rules import evaluation
+
+    with _opened(run, keys) as opened:
+        certificate = evaluation.certify(opened.records, opened.blobs)
+        record = opened.append(certificate, f"certificate/{opened.size}")
     talk.say(f"entry {record.index}: certificate on entries 0-{record.index - 1}")
-    _warn_unwitnessed(run, log.witnessing.failed)
+    _warn_unwitnessed(run, opened.witnessing.failed)
 
 
-def key(run: Path, project: bool) -> None:
-    """Print the key of a log for trust files, or of all logs beside it."""
+@log.command()
+def key(
+    run: RunArgument,
+    project: Annotated[
+        bool, typer.Option("--project", help="One key line for all runs under it.")
+    ] = False,
+) -> None:
+    """Print the key that signs the log's checkpoints, as a line of a trust file."""
+    from lexfed.audit.log.evidence import read_evidence
+    from lexfed.signing.notes import VerifierKey
+
     found = read_evidence(run).custody.log_key
     if project:
         name = f"{found.name.rpartition('/')[0]}/*"
@@ -137,8 +147,13 @@ def key(run: Path, project: bool) -> None:
     print(f"log {found.vkey}")
 
 
-def cosign(run: Path, keys: Path | None) -> None:
-    """Ask witnesses and the time-stamp authority about the last checkpoint."""
+@log.command()
+def cosign(run: RunArgument, keys: KeysFolderOption = None) -> None:
+    """Ask the witnesses, and the time-stamp authority, about the last checkpoint."""
+    from lexfed.config import load
+    from lexfed.run.audit_log.opening import witnessing_of
+    from lexfed.run.driver.open_run import base_of
+
     if not (run / "config.toml").is_file():
         raise RunFolderError(f"`{run}` is not the folder of a run")
     config = load(run / "config.toml")
@@ -148,12 +163,9 @@ def cosign(run: Path, keys: Path | None) -> None:
             f"`{run}` was configured without witnesses and time stamps",
             "name them under `[audit]` before the next run",
         )
-    log = open_for_appending(run, keys)
-    try:
-        others.ask(log, again=True)
-        others.stamp(log)
-    finally:
-        log.close()
+    with _opened(run, keys) as opened:
+        others.ask(opened, again=True)
+        others.stamp(opened)
     for target in others.targets:
         reason = others.failed.get(target.name)
         talk.say(f"`{target.name}`: {'cosigned' if reason is None else reason}")
@@ -163,8 +175,18 @@ def cosign(run: Path, keys: Path | None) -> None:
         raise typer.Exit(1)
 
 
-def drill(run: Path, copy: Path, keys: Path | None) -> None:
-    """Log that a copy was restored, and whether it is the log it was made of."""
+@log.command()
+def drill(
+    run: RunArgument,
+    copy: Annotated[
+        Path, typer.Argument(help="A restored copy of the run folder.", readable=False)
+    ],
+    keys: KeysFolderOption = None,
+) -> None:
+    """Log that a backup was restored and compared: the drill of GDPR Art. 32(1)(c)."""
+    from lexfed.audit.entries import Export
+    from lexfed.audit.log.evidence import read_evidence
+
     restored = read_evidence(copy)
     if os.path.samefile(run, copy):
         raise AuditError(
@@ -172,32 +194,83 @@ def drill(run: Path, copy: Path, keys: Path | None) -> None:
             "restore a backup into another folder, and compare with that",
         )
     size = len(restored.records)
-    log = open_for_appending(run, keys)
-    try:
-        if restored.origin != log.origin or size > log.size:
+    with _opened(run, keys) as opened:
+        if restored.origin != opened.origin or size > opened.size:
             raise AuditError(f"`{copy}` is not a copy of the log of `{run}`")
-        found, expected = restored.view.tree.root(), log.store.tree.root(size)
+        root, expected = restored.view.tree.root(), opened.store.tree.root(size)
         entry = Export(
-            what="restore-drill", digest=found.hex(), size=size, root=expected.hex()
+            what="restore-drill", digest=root.hex(), size=size, root=expected.hex()
         )
-        record = log.append(entry, f"drill/{log.size}")
-    finally:
-        log.close()
-    same = found == expected
+        record = opened.append(entry, f"drill/{opened.size}")
+    same = root == expected
     words = "has the same root" if same else "has ANOTHER ROOT"
     talk.say(f"entry {record.index}: the copy of {size} entries {words}")
-    _warn_unwitnessed(run, log.witnessing.failed)
+    _warn_unwitnessed(run, opened.witnessing.failed)
     if not same:
         raise typer.Exit(1)
 
 
-def rotate(run: Path, role: KeyRole, keys: Path | None) -> None:
+@log.command()
+def erase(
+    run: RunArgument,
+    digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],
+    keys: KeysFolderOption = None,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Even if the log cannot be verified without it."),
+    ] = False,
+) -> None:
+    """Erase a blob, and say so in the log."""
+    from lexfed.audit import entries
+    from lexfed.audit.entries.envelopes import body_of
+
+    # Entries whose blobs verification computes with.
+    needed = (
+        entries.Genesis, entries.PolicyEntry, entries.FeatureTags, entries.BudgetPlan,
+        entries.RoundEntry, entries.CompletionEntry,
+    )  # fmt: skip
+    with _opened(run, keys) as opened:
+        opened.blobs.get(digest)  # what is not there is not erased
+        for record in opened.records:
+            cited = digest in json.dumps(body_of(record.entry))
+            if cited and isinstance(record.entry, needed) and not anyway:
+                raise RunFolderError(
+                    f"entry {record.index} (`{record.kind}`) cannot be verified "
+                    "without it",
+                    "verification would fail from then on; `--anyway` erases it",
+                )
+        entry = entries.Deletion(artefact="blob", digest=digest)
+        record = opened.append(entry, f"deletion/{digest[:32]}")
+        opened.blobs.erase(digest)
+    talk.say(f"erased; entry {record.index} says so")
+    _warn_unwitnessed(run, opened.witnessing.failed)
+
+
+@log.command()
+def rotate(
+    run: RunArgument,
+    role: Annotated[KeyRole, typer.Argument(help="Whose key to replace.")],
+    keys: KeysFolderOption = None,
+) -> None:
     """Hand a job to a new key."""
+    from lexfed.audit.log.access import rotate_key
+
     done = rotate_key(run, role, keys)
     talk.say(
         f"entry {done.record.index}: `{done.path}` signs from now on; keep the old key"
     )
     _warn_unwitnessed(run, done.unwitnessed)
+
+
+@contextmanager
+def _opened(run: Path, keys: Path | None) -> Iterator["AuditLog"]:
+    from lexfed.audit.log.access import open_for_appending
+
+    opened = open_for_appending(run, keys)
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 def _warn_unwitnessed(run: Path, failed: Mapping[str, str]) -> None:
@@ -207,7 +280,9 @@ def _warn_unwitnessed(run: Path, failed: Mapping[str, str]) -> None:
         talk.warn(f"`{name}` did not cosign: {reason}", hint)
 
 
-def _plain(record: RecordedEntry) -> dict[str, object]:
+def _plain(record: "RecordedEntry") -> dict[str, object]:
+    from lexfed.audit.entries.envelopes import body_of
+
     return {
         "index": record.index,
         "time": record.time,

@@ -9,8 +9,7 @@ from lexfed.errors import ConfigError, LexfedError, Problem
 
 def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
     """List every problem of a configuration and of its data. Spends nothing."""
-    from lexfed.cli.inputs import load_priced
-    from lexfed.cli.tier_hints import with_suggestions
+    from lexfed.cli.inputs import load_priced, with_suggestions
     from lexfed.config import examine_file
 
     found = examine_file(config)

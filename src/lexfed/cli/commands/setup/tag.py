@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed tag`: what the law says about columns, and why.
+"""`lexfed tag`: how sensitive columns are, by which law, and why.
 
 The suggestions go to stdout, as a table or as JSON; everything else to stderr. No
 value of a column is printed, logged or written. This process stays small: it imports
 numpy and the standard library, and what reads a configuration only if there is one.
+
+With `--accept` people decide, and the decision goes into `lexfed.toml`. Columns that
+are decided already stay as they are, and those marked for review are accepted only by
+name: nobody decides about them in passing.
 """
 
 import json
@@ -12,76 +16,131 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
+from lexfed.cli.options import DEFAULT, AsJson
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.articles import TaggedColumn
-from lexfed.law.explanations import explain, full_name, reason_of
-from lexfed.law.tagger.suggestions import TIERS
 from lexfed.report.markup.escaping import visible
-from lexfed.tagging import CONFIGURATION, TaggedColumns, tagged_columns
 
-DEFAULT = Path("lexfed.toml")
+if TYPE_CHECKING:
+    from lexfed.config.open_decisions import TagSource
+    from lexfed.law.articles import TaggedColumn
+    from lexfed.tagging import TaggedColumns
+
 _WIDEST = 40
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
-class TagRequest:
+class _TagRequest:
     """The command line of `lexfed tag`."""
 
-    arguments: tuple[str, ...] = ()
-    schema: Path | None = None
-    as_json: bool = False
-    html: Path | None = None
-    csv: Path | None = None
-    explain: str | None = None
-    accept: bool = False
-    jurisdictions: str | None = None
-    catalogues: tuple[Path, ...] = ()
+    arguments: tuple[str, ...]
+    schema: Path | None
+    as_json: bool
+    html: Path | None
+    csv: Path | None
+    explain: str | None
+    accept: bool
+    jurisdictions: str | None
+    catalogues: tuple[Path, ...]
 
 
-def tag(asked: TagRequest) -> None:
+def tag(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE|NAME",
+            help="A CSV, Parquet or SQL file, or a configuration, which is the "
+            "default; with --accept the columns to accept.",
+        ),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A list: table,column,description,dtype (CSV), SQL."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Write a page to check line by line."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write the same as a table.")
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Show all evidence and every obligation."),
+    ] = None,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept",
+            help="Write suggestions into the configuration; those for review by NAME.",
+        ),
+    ] = False,
+    jurisdictions: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Of gdpr,hipaa,ccpa; else as configured."),
+    ] = None,
+    catalogue: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A law of your own; may be repeated."),
+    ] = None,
+) -> None:
+    """Say what the law says about columns: tier, category, articles, and why."""
+    request = _TagRequest(
+        tuple(arguments or ()), schema, as_json, html, csv, explain, accept,
+        jurisdictions, tuple(catalogue or ()),
+    )  # fmt: skip
+    _check(request)
+    if accept:
+        _accept(request)
+    else:
+        _suggest(request)
+
+
+def _suggest(request: _TagRequest) -> None:
     """Tag the columns of a file, a schema or a configuration's data."""
-    _check(asked)
-    if asked.accept:
-        from lexfed.cli.commands.setup.tag_acceptance import accept
+    from lexfed.law.explanations import explain
+    from lexfed.tagging import tagged_columns
 
-        accept(asked)
-        return
-    source = None if asked.schema else _source(asked.arguments)
-    shown = str(asked.schema or source)
-    _spare(asked, Path(shown))
-    laws = _listed(asked.jurisdictions)
+    source = None if request.schema else _source(request.arguments)
+    shown = str(request.schema or source)
+    _spare(request, Path(shown))
     found = tagged_columns(
         source,
-        schema=asked.schema,
-        jurisdictions=laws,
-        catalogues=asked.catalogues,
+        schema=request.schema,
+        jurisdictions=_listed(request.jurisdictions),
+        catalogues=request.catalogues,
     )
-    say_disagreements(found)
-    if asked.explain is not None:
-        chosen = _called(asked.explain, found.columns)
-        texts = [explain(tagged, found.catalogues) for tagged in chosen]
-        print("\n\n".join(texts))
-        write_sheets(asked, found, shown)
+    _say_disagreements(found)
+    if request.explain is not None:
+        chosen = _called(request.explain, found.columns)
+        print("\n\n".join(explain(tagged, found.catalogues) for tagged in chosen))
+        _write_sheets(request, found, shown)
         return
-    print_tags(found.columns, asked.as_json)
-    write_sheets(asked, found, shown)
-    talk.say(summary(found.columns))
+    _print_tags(found.columns, request.as_json)
+    _write_sheets(request, found, shown)
+    talk.say(_summary(found.columns))
 
 
-def _check(asked: TagRequest) -> None:
+def _check(request: _TagRequest) -> None:
     """Refuse what cannot be meant."""
     problems = []
-    if asked.schema and asked.arguments:
+    if request.schema and request.arguments:
         hint = "`lexfed tag FILE` for data, `lexfed tag --schema FILE` for a schema"
         problems.append(Problem("", "a file and `--schema` are both given", hint))
-    if asked.accept:
+    if request.accept:
         others = {
-            "--schema": asked.schema,
-            "--explain": asked.explain,
-            "--jurisdictions": asked.jurisdictions,
-            "--catalogue": asked.catalogues,
+            "--schema": request.schema,
+            "--explain": request.explain,
+            "--jurisdictions": request.jurisdictions,
+            "--catalogue": request.catalogues,
         }
         hint = (
             "it works on a configuration: `lexfed tag lexfed.toml --accept [NAME...]`"
@@ -91,17 +150,17 @@ def _check(asked: TagRequest) -> None:
             for name, value in others.items()
             if value
         ]
-    elif len(asked.arguments) > 1:
+    elif len(request.arguments) > 1:
         hint = "one file at a time; names of columns need `--accept`"
-        what = f"expected one file, got: `{visible(asked.arguments[1])[:60]}` too"
+        what = f"expected one file, got: `{visible(request.arguments[1])[:60]}` too"
         problems.append(Problem("", what, hint))
-    if asked.explain is not None and asked.as_json:
+    if request.explain is not None and request.as_json:
         hint = "`--json` has the evidence of every column"
         problems.append(
             Problem("", "`--explain` and `--json` exclude each other", hint)
         )
-    if asked.html and asked.html == asked.csv:
-        problems.append(Problem("", f"`{asked.html}` cannot be both page and table"))
+    if request.html and request.html == request.csv:
+        problems.append(Problem("", f"`{request.html}` cannot be both page and table"))
     if problems:
         raise ConfigError(problems)
 
@@ -118,10 +177,10 @@ def _source(arguments: Sequence[str]) -> Path:
     return DEFAULT
 
 
-def _spare(asked: TagRequest, source: Path) -> None:
+def _spare(request: _TagRequest, source: Path) -> None:
     """Refuse to write over what is read."""
-    read = {path.resolve() for path in (source, *asked.catalogues)}
-    for path in (asked.html, asked.csv):
+    read = {path.resolve() for path in (source, *request.catalogues)}
+    for path in (request.html, request.csv):
         if path is not None and path.resolve() in read:
             what = f"`{path}` is read and would be overwritten"
             raise ConfigError([Problem("", what, "write to another file")])
@@ -133,24 +192,26 @@ def _listed(text: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _called(name: str, columns: Sequence[TaggedColumn]) -> list[TaggedColumn]:
+def _called(name: str, columns: Sequence["TaggedColumn"]) -> list["TaggedColumn"]:
     """Return the columns of a name, written with or without their table."""
-    found = [
+    from lexfed.law.explanations import full_name
+
+    named = [
         tagged
         for tagged in columns
         if name in (tagged.suggestion.column.name, full_name(tagged.suggestion))
     ]
-    if not found:
+    if not named:
         names = [tagged.suggestion.column.name for tagged in columns[:20_000]]
         near = get_close_matches(name[:200], names, 1)
         hint = f"did you mean `{visible(near[0])[:60]}`?" if near else ""
         raise ConfigError(
             [Problem("", f"there is no column `{visible(name)[:60]}`", hint)]
         )
-    return found
+    return named
 
 
-def print_tags(columns: Sequence[TaggedColumn], as_json: bool) -> None:
+def _print_tags(columns: Sequence["TaggedColumn"], as_json: bool) -> None:
     """Print the suggestions to stdout."""
     if not as_json:
         for line in _table(columns):
@@ -163,7 +224,9 @@ def print_tags(columns: Sequence[TaggedColumn], as_json: bool) -> None:
     print("\n]" if columns else "[]")
 
 
-def _table(columns: Sequence[TaggedColumn]) -> Iterator[str]:
+def _table(columns: Sequence["TaggedColumn"]) -> Iterator[str]:
+    from lexfed.law.explanations import full_name, reason_of
+
     tables = {tagged.suggestion.column.table for tagged in columns}
     names = [
         _short(
@@ -189,8 +252,10 @@ def _short(name: str) -> str:
     return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"
 
 
-def summary(columns: Sequence[TaggedColumn]) -> str:
+def _summary(columns: Sequence["TaggedColumn"]) -> str:
     """Return how many columns of each tier there are, and what to do next."""
+    from lexfed.law.tagger.suggestions import TIERS
+
     counts = Counter(tagged.suggestion.tier for tagged in columns)
     listed = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS if counts[tier])
     review = sum(tagged.suggestion.review for tagged in columns)
@@ -200,7 +265,7 @@ def summary(columns: Sequence[TaggedColumn]) -> str:
     )
 
 
-def say_disagreements(found: TaggedColumns) -> None:
+def _say_disagreements(found: "TaggedColumns") -> None:
     """Say about which columns the files of several sites disagree."""
     for column in found.disagreements:
         by_site = ", ".join(
@@ -210,19 +275,92 @@ def say_disagreements(found: TaggedColumns) -> None:
         talk.warn(f"column `{_short(column.column)}`: {by_site}; the strictest counts")
 
 
-def write_sheets(asked: TagRequest, found: TaggedColumns, source: str) -> None:
+def _write_sheets(request: _TagRequest, found: "TaggedColumns", source: str) -> None:
     """Write the page and the table that were asked for."""
-    if asked.html is None and asked.csv is None:
+    if request.html is None and request.csv is None:
         return
     from lexfed.cli.output import write_parts
     from lexfed.report.documents.tag_sheet import tag_csv, tag_page
 
-    if asked.html is not None:
-        write_parts(asked.html, tag_page(found.columns, found.catalogues, source))
-    if asked.csv is not None:
-        write_parts(asked.csv, [tag_csv(found.columns)])
+    if request.html is not None:
+        write_parts(request.html, tag_page(found.columns, found.catalogues, source))
+    if request.csv is not None:
+        write_parts(request.csv, [tag_csv(found.columns)])
 
 
-def is_configuration(argument: str) -> bool:
-    """Say whether an argument names a configuration rather than a column."""
-    return Path(argument).suffix == CONFIGURATION
+def _accept(request: _TagRequest) -> None:
+    """Write suggestions under `[law.columns]` of a configuration."""
+    from lexfed.cli.output import write_parts
+    from lexfed.config.edits import ColumnDecision, with_decisions
+    from lexfed.config.open_decisions import tag_source
+    from lexfed.law.explanations import decision_of
+    from lexfed.tagging import CONFIGURATION, configuration_tags
+
+    arguments = request.arguments
+    given = bool(arguments) and Path(arguments[0]).suffix == CONFIGURATION
+    path = Path(arguments[0]) if given else DEFAULT
+    names = tuple(dict.fromkeys(arguments[1:] if given else arguments))
+    source = tag_source(path)
+    _check_names(names, source, path)
+    found = configuration_tags(source)
+    _say_disagreements(found)
+    undecided = [
+        tagged
+        for tagged in found.columns
+        if tagged.suggestion.column.name in (names or source.undecided)
+    ]
+    taken = [t for t in undecided if names or not t.suggestion.review]
+    left = [t for t in undecided if t not in taken]
+    decisions = {
+        t.suggestion.column.name: ColumnDecision(
+            t.suggestion.tier, t.suggestion.category, visible(decision_of(t))[:1000]
+        )
+        for t in taken
+    }
+    if decisions:
+        text = with_decisions(source.text, decisions, str(path))
+        write_parts(path, [text], keep_mode=True)
+    _print_tags(found.columns if request.as_json else taken, request.as_json)
+    _write_sheets(request, found, str(path))
+    talk.say(_acceptance(taken, left, path))
+
+
+def _check_names(names: Sequence[str], source: "TagSource", path: Path) -> None:
+    from lexfed.config.text.wording import did_you_mean
+
+    problems = []
+    for name in names:
+        shown = visible(name)[:60]
+        if name not in source.needed:
+            known = did_you_mean(name, source.needed, "") if source.needed else ""
+            hint = (
+                known
+                if known.startswith("did you mean")
+                else "declare it under `[data.columns]` first; a configuration comes "
+                "before names: `lexfed tag lexfed.toml --accept NAME`"
+            )
+            problems.append(Problem(str(path), f"there is no column `{shown}`", hint))
+        elif name not in source.undecided:
+            what = f"column `{shown}` is decided already"
+            hint = "a decision is never overwritten: edit it under `[law.columns]`"
+            problems.append(Problem(str(path), what, hint))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _acceptance(
+    taken: Sequence["TaggedColumn"], left: Sequence["TaggedColumn"], path: Path
+) -> str:
+    lines = [f"accepted {len(taken)} of {len(taken) + len(left)} open columns"]
+    if left:
+        names = [visible(t.suggestion.column.name)[:60] for t in left[:_MOST_NAMED]]
+        more = f" and {len(left) - len(names)} more" if len(left) > len(names) else ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        lines.append(
+            f"for a person to review: {listed}{more}; look with "
+            f"`lexfed tag {path} --explain NAME`, accept by name, or decide otherwise "
+            "under `[law.columns]`"
+        )
+    if taken:
+        lines.append("read every line that was written: the decision is yours")
+    return "\n".join(lines)

@@ -32,8 +32,8 @@ def demo(
 ) -> None:
     """Train a federated model on synthetic patients, and compare it."""
     from lexfed.audit.verify import Status
+    from lexfed.cli import display
     from lexfed.cli.commands.training.run import show_training
-    from lexfed.cli.display import runs
     from lexfed.config import demo_config, loads
     from lexfed.report.documents.run_documents import ReportSource, make_report
     from lexfed.run import load_population, price, start
@@ -53,7 +53,7 @@ def demo(
     )
     opened = start(priced, out, text)
     result = show_training(priced, opened, "start again with `lexfed demo`")
-    for line in runs.closing(config, result)[:-1]:
+    for line in display.closing(config, result)[:-1]:
         talk.say(line)
     made = make_report(ReportSource(out))
     passed = sum(check.status is Status.OK for check in made.verdict.checks)

@@ -25,9 +25,8 @@ def importance(
     as_json: AsJson = False,
 ) -> None:
     """Release how useful columns are, once, charged to the budget."""
-    from lexfed.cli.display import runs
-    from lexfed.cli.inputs import load_config
-    from lexfed.cli.problem_lines import located_errors
+    from lexfed.cli import display
+    from lexfed.cli.inputs import load_config, located_errors
     from lexfed.run import folder_of
     from lexfed.run.intake.column_importance import PAID, importance_of
     from lexfed.run.purchases.importance_purchase import (
@@ -40,7 +39,7 @@ def importance(
     folder = run.with_name(f"{run.name}-importance") if out is None else out
     with located_errors(config):
         priced = priced_importance(found, config.parent, epsilon)
-        talk.say("\n".join(runs.opening(priced)))
+        talk.say("\n".join(display.opening(priced)))
         result = buy_importance(config, epsilon, folder, resume=resume)
     source = PAID + str(folder.resolve())
     bought = found.model_copy(

@@ -17,7 +17,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Price a run: noise, clip and epsilon of every release. Spends nothing."""
-    from lexfed.cli.display import runs
+    from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.run import plan_json
 
@@ -25,4 +25,4 @@ def plan(
     if as_json:
         print_json(plan_json(priced))
     else:
-        print(runs.plan_table(priced))
+        print(display.plan_table(priced))

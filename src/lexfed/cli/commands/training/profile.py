@@ -3,69 +3,101 @@
 
 import json
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands.training.run import show_training
-from lexfed.cli.display import profiles, runs
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
-from lexfed.cli.problem_lines import located_errors
-from lexfed.cli.tier_hints import with_suggestions
-from lexfed.config.examination import config_text
-from lexfed.config.open_decisions import OpenConfig, examine_open_file
-from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError
-from lexfed.federation.planning.purchase_programmes import PERSONS
-from lexfed.report.profile.page import profile_html
-from lexfed.report.wording.plain_words import guarantee_in_brief
-from lexfed.report.wording.rounding import round_up
-from lexfed.run import RunResult, folder_of, resume, start
-from lexfed.run.pricing.priced_run import claims_json
-from lexfed.run.purchases.profile_purchase import (
-    BoughtProfile,
-    PricedProfile,
-    default_epsilon,
-    is_open,
-    keep_profile,
-    priced_profile,
-)
-from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.report.markup.escaping import visible
+
+if TYPE_CHECKING:
+    from lexfed.config.open_decisions import OpenConfig
+    from lexfed.run import RunResult
+    from lexfed.run.purchases.profile_purchase import BoughtProfile, PricedProfile
+    from lexfed.sketch.profile.federation_profile import (
+        ColumnProfile,
+        FederationProfile,
+    )
 
 PAGE = "profile.html"
 
+_WIDEST = 28
+"""Longer names are cut."""
+
+_PAIRS = 10
+"""So many pairs of sites are shown, those with the most in common first."""
+
 
 def profile(
-    path: Path, epsilon: float | None, out: Path | None, resuming: bool, as_json: bool
+    config: ConfigFile = DEFAULT,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", help="What it may cost a record; else a quarter of the budget."
+        ),
+    ] = None,
+    out: OutFolderOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted profile.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Release a profile, and print it."""
-    opened = _load(path)
-    run = folder_of(path, opened.config)
-    folder = run.with_name(f"{run.name}-profile") if out is None else out
-    price = default_epsilon(opened.config) if epsilon is None else epsilon
-    with located_errors(path):
-        found = priced_profile(opened, path.parent, price, folder if resuming else None)
-        text = config_text(path)
-        begin = resume if resuming else start
-        running = begin(found.priced, folder, text, path.parent)
-    again = f"continue with `{_command(path, epsilon, out)} --resume`"
-    lines = opening(found)
-    result = show_training(found.priced, running, again, lines, "profile")
-    bought = BoughtProfile(result, keep_profile(found, folder))
-    write_page(bought)
-    if as_json:
-        print_json(plain(bought))
-    else:
-        print("\n".join(profiles.lines(bought.profile)))
-    talk.say(closing(folder, bought.profile))
+    """Learn ranges, values and overlaps of a federation, once, at a stated price."""
+    from lexfed import run as runs
+    from lexfed.cli.commands.training.run import show_training
+    from lexfed.cli.inputs import located_errors
+    from lexfed.config.examination import config_text
+    from lexfed.run.purchases import profile_purchase as purchase
+
+    opened = _load(config)
+    folder = runs.folder_of(config, opened.config)
+    folder = folder.with_name(f"{folder.name}-profile") if out is None else out
+    price = purchase.default_epsilon(opened.config) if epsilon is None else epsilon
+    with located_errors(config):
+        earlier = folder if resume else None
+        priced = purchase.priced_profile(opened, config.parent, price, earlier)
+        begin = runs.resume if resume else runs.start
+        text = config_text(config)
+        running = begin(priced.priced, folder, text, config.parent)
+    again = f"continue with `{_command(config, epsilon, out)} --resume`"
+    result = show_training(
+        priced.priced, running, again, _opening(priced), what="profile"
+    )
+    bought = purchase.BoughtProfile(result, purchase.keep_profile(priced, folder))
+    show_profile(bought, as_json)
 
 
-def write_page(bought: BoughtProfile) -> None:
-    """Write the page of a profile beside it."""
+def show_profile(bought: "BoughtProfile", as_json: bool) -> None:
+    """Write the page of a bought profile, print the profile, and say what is next."""
+    from lexfed.durable import write_atomically
+    from lexfed.report.profile.page import profile_html
+    from lexfed.run.pricing.priced_run import claims_json
+
+    folder, claim = bought.result.folder, bought.result.claim
     page = profile_html(bought.profile, claim_lines(bought.result))
-    write_atomically(bought.result.folder / PAGE, page.encode())
+    write_atomically(folder / PAGE, page.encode())
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder),
+                "claims": None if claim is None else claims_json(claim),
+                "profile": json.loads(bought.profile.to_bytes()),
+            }
+        )
+    else:
+        print("\n".join(profile_lines(bought.profile)))
+    talk.say(_closing(folder, bought.profile))
 
 
-def _load(path: Path) -> OpenConfig:
+def _load(path: Path) -> "OpenConfig":
+    from lexfed.cli.inputs import with_suggestions
+    from lexfed.config.open_decisions import examine_open_file
+
     seen = examine_open_file(path)
     if seen.found.config is None:
         raise ConfigError(with_suggestions(path, seen.found.problems))
@@ -76,19 +108,23 @@ def _load(path: Path) -> OpenConfig:
     return seen.require()
 
 
-def opening(found: PricedProfile) -> list[str]:
+def _opening(found: "PricedProfile") -> list[str]:
     """Return what is said before anything is asked."""
+    from lexfed.cli import display
+    from lexfed.federation.planning.purchase_programmes import PERSONS
+    from lexfed.run.purchases.profile_purchase import is_open
+
     priced = found.priced
     sought = [column.name for column in found.columns if is_open(column)]
     asked = f"{len(found.columns)} columns"
     if sought:
         asked += f", of which these are open: {', '.join(sought)}"
-    keys = [table for stage in priced.programme.stages for table in stage.tables]
-    if any(table.domain == "keys" for table in keys):
+    tables = [table for stage in priced.programme.stages for table in stage.tables]
+    if any(table.domain == "keys" for table in tables):
         asked += f"; persons that {len(priced.programme.sites)} sites share"
     lines = [
-        f"  law      {runs.law_line(priced)}",
-        *runs.budget_lines(priced),
+        f"  law      {display.law_line(priced)}",
+        *display.budget_lines(priced),
         f"  profile  {asked}",
     ]
     declared = [name for name in found.left_out if name != PERSONS]
@@ -103,8 +139,11 @@ def opening(found: PricedProfile) -> list[str]:
     return lines
 
 
-def claim_lines(result: RunResult) -> list[str]:
+def claim_lines(result: "RunResult") -> list[str]:
     """Return what a profile guarantees, for its page."""
+    from lexfed.report.wording.plain_words import guarantee_in_brief
+    from lexfed.report.wording.rounding import round_up
+
     if result.claim is None:  # pragma: no cover - a profile is always private
         return []
     stamp = [result.claim.stamp] if result.claim.stamp else []
@@ -117,16 +156,18 @@ def claim_lines(result: RunResult) -> list[str]:
     return [*stamp, guarantee_in_brief(result.claim), *tiers, label]
 
 
-def closing(folder: Path, known: FederationProfile) -> str:
+def _closing(folder: Path, known: "FederationProfile") -> str:
     """Return what is said at the end."""
-    open_still = [
+    from lexfed.cli import display
+
+    still_open = [
         f"`{column.name}`"
         for column in known.columns
         if column.found and column.range is None and not column.words
     ]
-    lines = [f"  audit    {runs.audit_line(folder)}"]
-    if open_still:
-        lines.append(f"  open     nothing was found of {', '.join(open_still)}")
+    lines = [f"  audit    {display.audit_line(folder)}"]
+    if still_open:
+        lines.append(f"  open     nothing was found of {', '.join(still_open)}")
     lines += [
         f"\nProfile: {folder}; the page is `{folder / PAGE}`",
         f"`lexfed init --profile {shlex.quote(str(folder))}` writes a configuration "
@@ -142,11 +183,59 @@ def _command(path: Path, epsilon: float | None, out: Path | None) -> str:
     return shlex.join(words)
 
 
-def plain(bought: BoughtProfile) -> dict[str, object]:
-    """Return a profile and its claims under their fixed names."""
-    claim = bought.result.claim
-    return {
-        "folder": str(bought.result.folder),
-        "claims": None if claim is None else claims_json(claim),
-        "profile": json.loads(bought.profile.to_bytes()),
-    }
+def profile_lines(profile: "FederationProfile") -> list[str]:
+    """Return a line for each column, and what sites have in common.
+
+    Every number has its 95 % interval.
+    """
+    from lexfed.report.profile.wording import persons
+
+    sites = len(profile.sites)
+    where = f" at {sites} sites" if sites > 1 else ""
+    head = (
+        f"profile of {persons(profile.people)} declared{where}; intervals hold in 95 %"
+    )
+    return [head, *_columns(profile.columns), *_shared(profile)]
+
+
+def _columns(columns: Sequence["ColumnProfile"]) -> Iterator[str]:
+    from lexfed.report.profile.wording import NOTES
+
+    rows = [("column", "kind", "missing", "range or values")]
+    rows += [_row(column) for column in columns]
+    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    for at, row in enumerate(rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield f"  {'  '.join([*cells, row[3]])}"
+        for note in () if at == 0 else columns[at - 1].notes:
+            yield f"    {NOTES[note]}"
+
+
+def _row(column: "ColumnProfile") -> tuple[str, str, str, str]:
+    from lexfed.report.profile.wording import gist, interval, percent, value_text
+
+    missing = "not known"
+    if column.missing is not None:
+        share = percent(column.missing)
+        missing = f"{value_text(share)} % ({interval(share)})"
+    found = " (found)" if column.found and (column.range or column.values) else ""
+    return _short(column.name), column.kind, missing, gist(column) + found
+
+
+def _shared(profile: "FederationProfile") -> Iterator[str]:
+    from lexfed.report.profile.wording import interval, value_text
+
+    if not profile.overlaps:
+        return
+    yield "persons that two sites have in common"
+    pairs = sorted(profile.overlaps, key=lambda pair: -(pair.persons.low or 0.0))
+    for pair in pairs[:_PAIRS]:
+        names = f"{_short(pair.left)} and {_short(pair.right)}"
+        yield f"  {names}: {value_text(pair.persons)} ({interval(pair.persons)})"
+    if len(pairs) > _PAIRS:
+        yield f"  and {len(pairs) - _PAIRS} more pairs, with less in common"
+
+
+def _short(name: str) -> str:
+    shown = visible(name)
+    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.interrupt import INTERRUPTED, between_rounds
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.output import print_json
+from lexfed.cli.progress import INTERRUPTED, between_rounds
 
 if TYPE_CHECKING:
     from lexfed.run import OpenRun, PricedRun, RoundReport, RunResult
@@ -24,7 +24,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train a model under the budgets of a configuration."""
-    from lexfed.cli.display import runs
+    from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.config.examination import config_text
     from lexfed.run import finished_result, folder_of, start
@@ -44,7 +44,7 @@ def run(
         result = show_training(
             priced, opened, f"continue with `lexfed run {config} --resume`"
         )
-    for line in runs.closing(found, result):
+    for line in display.closing(found, result):
         talk.say(line)
     if as_json:
         print_json(result.to_json())
@@ -58,11 +58,11 @@ def show_training(
     what: str = "training",
 ) -> "RunResult":
     """Train with progress on the screen; `again` says how to go on after Ctrl-C."""
-    from lexfed.cli.display import runs
+    from lexfed.cli import display
     from lexfed.cli.progress import progress_lines
     from lexfed.run import train
 
-    for line in runs.opening(priced) if opening is None else opening:
+    for line in display.opening(priced) if opening is None else opening:
         talk.say(line)
     reached = ""
     try:

@@ -54,8 +54,7 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Search for settings, on public data or charged, and say what it cost."""
-    from lexfed.cli.inputs import allow_own_models, load_config
-    from lexfed.cli.problem_lines import located_errors
+    from lexfed.cli.inputs import allow_own_models, load_config, located_errors
     from lexfed.config.edits import with_setting
     from lexfed.config.examination import config_text
     from lexfed.config.search_grid import parse_grid, searched_configs, set_key

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed deploy`: kits, the roster, and how a deployment stands."""
+"""`lexfed deploy`: make kits and check them, train with sites that are elsewhere.
 
+Nothing starts before the kit is checked.
+"""
+
+import shlex
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,15 +14,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson, KitFolder
+from lexfed.cli.commands.training.profile import show_profile
+from lexfed.cli.options import AsJson, KitFolder, ProfileEpsilonOption, ProfileFlag
 from lexfed.cli.output import print_json
-from lexfed.errors import RunFolderError
+from lexfed.cli.progress import INTERRUPTED
+from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
     from lexfed.federation.flare.kit.enrolment import DeploymentRoster
     from lexfed.federation.flare.kit.folder import Kit
 
+deploy = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run between organisations: make kits, check them, train.",
+)
 
+
+@deploy.command()
 def init(
     project: Annotated[
         Path,
@@ -55,6 +69,7 @@ def init(
     )
 
 
+@deploy.command()
 def roster(
     kit: KitFolder,
     enrolments: Annotated[
@@ -75,6 +90,7 @@ def roster(
     )
 
 
+@deploy.command()
 def check(kit: KitFolder) -> None:
     """List everything that keeps a kit from starting. Starts nothing."""
     from lexfed.federation.flare.kit.folder import Kit
@@ -85,6 +101,48 @@ def check(kit: KitFolder) -> None:
     talk.say(f"{kit}: no problems; {next_step(here)}")
 
 
+@deploy.command()
+def run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration.")],
+    kit: Annotated[
+        Path, typer.Option("--kit", metavar="KIT", help="Kit of the coordinator.")
+    ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run.")
+    ] = False,
+    profile: ProfileFlag = False,
+    epsilon: ProfileEpsilonOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model, or make a profile, with sites each of which agreed to it."""
+    from lexfed.cli import display
+    from lexfed.cli.inputs import load_config, located_errors
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.startup_check import check_kit
+    from lexfed.run.deployed.coordinator.job_submission import deploy_run
+
+    price = stated_price(config, profile, epsilon)
+    if price is not None:
+        _profile(config, kit, price, resume, as_json)
+        return
+    here = Kit.read(kit)
+    found = load_config(config)
+    check_kit(here)
+    try:
+        with located_errors(config):
+            result = deploy_run(config, here, resuming=resume, say=talk.say)
+    except KeyboardInterrupt:
+        talk.say("interrupted; what was released so far is kept")
+        again = f"continue with `lexfed deploy run {config} --kit {kit} --resume`"
+        talk.labelled("hint", again, "\n")
+        sys.exit(INTERRUPTED)
+    for line in display.closing(found, result):
+        talk.say(line)
+    if as_json:
+        print_json(result.to_json())
+
+
+@deploy.command()
 def status(kit: KitFolder, as_json: AsJson = False) -> None:
     """Say how a kit stands; at the coordinator, also which sites are here."""
     from lexfed.federation.flare.connections import last_connections
@@ -129,6 +187,54 @@ def status(kit: KitFolder, as_json: AsJson = False) -> None:
         print(f"problem       {problem}")
     if problems:
         talk.say(f"`lexfed deploy check {kit}` says what to do about problems")
+
+
+def _profile(
+    path: Path, folder: Path, price: float, resuming: bool, as_json: bool
+) -> None:
+    """Profile the sites of a deployment, or continue an interrupted profile."""
+    from lexfed.cli.inputs import located_errors
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.startup_check import check_kit
+    from lexfed.run.deployed.coordinator.epoch_driver import end_profile
+    from lexfed.run.deployed.coordinator.job_submission import deploy_run
+    from lexfed.run.deployed.terms.bundle import Bundle
+
+    kit = Kit.read(folder)
+    with located_errors(path):
+        name = Bundle.read(path, profile=price).name
+    check_kit(kit)
+    try:
+        with located_errors(path):
+            deploy_run(path, kit, profile=price, resuming=resuming, say=talk.say)
+    except KeyboardInterrupt:
+        talk.say("interrupted; what was released so far is kept")
+        words = ["lexfed", "deploy", "run", str(path), "--kit", str(folder)]
+        again = shlex.join([*words, "--profile", "--epsilon", f"{price!r}", "--resume"])
+        talk.labelled("hint", f"continue with `{again}`", "\n")
+        sys.exit(INTERRUPTED)
+    show_profile(end_profile(kit, name), as_json)
+
+
+def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | None:
+    """Return what a record pays for a profile; None if training is asked for.
+
+    A price of training is refused, since that is in the configuration.
+    """
+    from lexfed.config.open_decisions import load_open
+    from lexfed.run.purchases.profile_purchase import default_epsilon
+
+    if a_profile:
+        config = load_open(path).config
+        return default_epsilon(config) if epsilon is None else epsilon
+    if epsilon is not None:
+        problem = Problem(
+            "`--epsilon`",
+            "is the price of a profile; that of training is in the configuration",
+            "add `--profile`, or leave it out",
+        )
+        raise ConfigError([problem])
+    return None
 
 
 def grouped_fingerprint(fingerprint: str) -> str:

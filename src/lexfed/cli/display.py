@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and results in words and tables.
+"""Plans and results, in lines and tables for people; functions return lines.
 
-The whole-record guarantee always comes first, with its unit, relation, accountant and
-trust model; what is spent is rounded up.
+The guarantee of the whole record comes first, with its unit, relation, accountant and
+trust model; what is spent is rounded up and never down. Words may be changed, with the
+expected outputs of the tests.
 """
 
 from pathlib import Path

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed site` and `lexfed coordinator`: what an organisation does with its kit."""
+"""`lexfed site` and `lexfed coordinator`: the steps of one organisation with its kit.
+
+Enrol, compare the roster, agree to a run, start. Whoever starts a site or the
+coordinator becomes a process of FLARE. Nothing starts before the kit is checked, and a
+site takes part only in a run that it agreed to, at a price it was told.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands.deploy.kits import say_connections, show_roster, warn_of_expiry
+from lexfed.cli.commands.deploy import (
+    say_connections,
+    show_roster,
+    stated_price,
+    warn_of_expiry,
+)
 from lexfed.cli.options import KitFolder, ProfileEpsilonOption, ProfileFlag
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
@@ -16,6 +26,19 @@ if TYPE_CHECKING:
     from lexfed.federation.flare.kit.folder import Kit
 
 
+coordinator = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run the coordinator of a deployment.",
+)
+site = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Take part in a deployment as a site.",
+)
+
+
+@site.command()
 def enrol(kit: KitFolder) -> None:
     """Make this site's own key, and an enrolment for who collects the roster."""
     from lexfed.federation.flare.kit import enrolment
@@ -30,6 +53,7 @@ def enrol(kit: KitFolder) -> None:
     )
 
 
+@site.command()
 def roster(
     kit: KitFolder,
     roster: Annotated[
@@ -48,6 +72,7 @@ def roster(
     )
 
 
+@site.command()
 def consent(
     kit: KitFolder,
     config: Annotated[
@@ -60,7 +85,6 @@ def consent(
     ] = False,
 ) -> None:
     """Say what a run would cost this site, and agree to it."""
-    from lexfed.cli.commands.deploy.profile import stated_price
     from lexfed.run.deployed.site.consent import cost_in_words
     from lexfed.run.deployed.site.consent import give_consent as agree
 
@@ -79,6 +103,7 @@ def consent(
     talk.say(f"`{here.name}` agrees to one {what} of this configuration")
 
 
+@site.command()
 def start(
     kit: KitFolder,
     data: Annotated[Path, typer.Option(metavar="FILE", help="This site's own table.")],
@@ -107,6 +132,7 @@ def start(
     become(replace(here, data=data.resolve()), lock)
 
 
+@coordinator.command("start")
 def start_coordinator(kit: KitFolder) -> None:
     """Run the coordinator until stopped."""
     from lexfed.federation.flare.kit.folder import Kit
