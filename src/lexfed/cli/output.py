@@ -22,16 +22,11 @@ def print_json(value: Any) -> None:
 def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> None:
     """Write a text file part by part, and say so.
 
-    Args:
-        path: of the file; one that is there is replaced, a link to it stays a link.
-        parts: of the text.
-        keep_mode: whether the file keeps the permissions that it has.
+    A file that is there is replaced, a link to it stays a link; with `keep_mode` it
+    keeps its permissions.
 
     Guarantees:
         On failure the file, if it was there, is unchanged, and nothing else is left.
-
-    Raises:
-        RunFolderError: if it cannot be written.
     """
     target = path.resolve()
     try:
@@ -56,11 +51,7 @@ def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> No
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a text file that is not there yet.
-
-    Raises:
-        RunFolderError: if it is there, or cannot be written.
-    """
+    """Write a text file that is not there yet."""
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)

@@ -32,16 +32,10 @@ from lexfed.tiers import MODEL_TIERS, Tier
 def priced_file(
     path: Path, config: Config, rounds: int | None = None, *, resume: bool = False
 ) -> PricedRun:
-    """Read the data of a configuration and price its run; nothing is spent.
+    """Read the data of a configuration file and price its run; nothing is spent.
 
-    Args:
-        path: the configuration file; the data are relative to its folder.
-        config: what the file says.
-        rounds: instead of the configuration's.
-        resume: give every person the place that the run in its folder gave.
-
-    Raises:
-        RunFolderError: if the run that is to be continued does not say which.
+    `rounds` replaces the configuration's. With `resume` every person gets the place
+    that the run in its folder gave.
     """
     coins = read_coins(folder_of(path, config), config) if resume else None
     if rounds is not None:
@@ -52,11 +46,7 @@ def priced_file(
 
 
 def require_here(config: Config) -> None:
-    """Refuse a run whose sites are other organisations.
-
-    Raises:
-        ConfigError: saying how such a run is started.
-    """
+    """Refuse a run whose sites are other organisations, and say how it is started."""
     if config.federation.engine == "flare":
         what = "`flare` runs between organisations, and not in this process"
         hint = (
@@ -88,10 +78,8 @@ def train(
 ) -> RunResult:
     """Train under the budgets of a configuration file, or continue a training.
 
-    Args:
-        path: the configuration file.
-        resume: continue the run in its folder; a finished one is returned as it is.
-        on_round: is told about every round.
+    With `resume` the run in its folder goes on; a finished one is returned as it is.
+    `on_round` is called after every round.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.

@@ -309,11 +309,7 @@ def new_file(path: Path, mode: int = OPEN) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Read a file from somebody else, and no more than it may have.
-
-    Raises:
-        DataError: if it cannot be read, or is longer.
-    """
+    """Read a file from somebody else, and no more than it may have."""
     try:
         with open(path, "rb", opener=plain_or_link) as file:
             data = file.read(most + 1)

@@ -109,36 +109,22 @@ def start(
     data: Annotated[Path, typer.Option(metavar="FILE", help="This site's own table.")],
 ) -> None:
     """Take part until stopped; the data stay here."""
-    from lexfed.federation.flare.process import start as become
-    from lexfed.federation.flare.process import take
-    from lexfed.federation.flare.startup_check import check_kit
-
     here = _site(kit)
     if not data.is_file():
         problem = Problem(
             "--data", f"`{data}` is not a file", "name this site's CSV or Parquet file"
         )
         raise ConfigError([problem])
-    check_kit(here)
-    lock = take(here)
-    warn_of_expiry(here)
-    talk.say(
-        f"site `{here.name}` of project `{here.project}`; "
-        f"coordinator at {here.address}\n"
-        f"logs are in {here.flare_folder / 'log.txt'}, those of a job in "
-        f"{here.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
+    words = (
+        f"site `{here.name}` of project `{here.project}`; coordinator at {here.address}"
     )
-    say_connections(here)
-    become(replace(here, data=data.resolve()), lock)
+    _become(replace(here, data=data.resolve()), words)
 
 
 @coordinator.command("start")
 def start_coordinator(kit: KitFolder) -> None:
     """Run the coordinator until stopped."""
     from lexfed.federation.flare.kit.folder import Kit
-    from lexfed.federation.flare.process import start as become
-    from lexfed.federation.flare.process import take
-    from lexfed.federation.flare.startup_check import check_kit
 
     here = Kit.read(kit)
     if here.role != "coordinator":
@@ -146,17 +132,28 @@ def start_coordinator(kit: KitFolder) -> None:
             f"`{kit}` is the kit of site `{here.name}`",
             f"`lexfed site start {kit} --data FILE`",
         )
-    check_kit(here)
-    lock = take(here)
-    warn_of_expiry(here)
-    talk.say(
+    words = (
         f"coordinator of project `{here.project}` at {here.address}, for "
-        f"{len(here.sites)} sites: {', '.join(here.sites)}\n"
-        f"logs are in {here.flare_folder / 'log.txt'}, those of a job in "
-        f"{here.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
+        f"{len(here.sites)} sites: {', '.join(here.sites)}"
     )
-    say_connections(here)
-    become(here, lock)
+    _become(here, words)
+
+
+def _become(kit: "Kit", words: str) -> None:
+    """Check a kit, say what it starts, and become its process of FLARE."""
+    from lexfed.federation.flare.process import start, take
+    from lexfed.federation.flare.startup_check import check_kit
+
+    check_kit(kit)
+    lock = take(kit)
+    warn_of_expiry(kit)
+    talk.say(
+        f"{words}\n"
+        f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
+        f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
+    )
+    say_connections(kit)
+    start(kit, lock)
 
 
 def _site(folder: Path) -> "Kit":

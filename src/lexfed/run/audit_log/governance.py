@@ -91,8 +91,8 @@ def governance_entries(
 ) -> list[GovernanceEntry]:
     """Return the entries that come between the plan and the first round.
 
-    `sites` has the key id of every site by name; None where it has no key. Paths
-    are relative to `base`.
+    `sites` has the key id of every site by name; None where it has no key. Paths are
+    relative to `base`.
 
     Guarantees:
         Where nothing is stated there is no entry.
@@ -137,11 +137,7 @@ def governance_entries(
 def party_of(
     audit: AuditTable, base: Path, name: str, key: PublicKeyRecord | None
 ) -> Party:
-    """Return a site as entry 0 holds it: by key, with the statements about it.
-
-    Raises:
-        ConfigError: if its contract cannot be read.
-    """
+    """Return a site as entry 0 holds it: by key, with the statements about it."""
     files = _Files(base)
     stated = audit.party(name)
     party = Party(

@@ -32,11 +32,7 @@ class RunEpoch(EpochController):
     """
 
     def __init__(self, run: str) -> None:
-        """Drive a run.
-
-        Args:
-            run: its name; the run is in the coordinator's kit already.
-        """
+        """Drive the run of this name, which is in the coordinator's kit already."""
         super().__init__()
         self._run = run
 

@@ -33,11 +33,11 @@ def rehearse(priced: PricedRun) -> Model:
 
 def train_in_memory(
     priced: PricedRun,
-    told: Callable[[Progress, Ledger | None], None] = lambda _progress, _ledger: None,
+    on_round: Callable[[Progress, Ledger | None], None] = lambda _progress, _: None,
 ) -> Progress:
     """Train the programme once and return the released state; nothing is written.
 
-    `told` hears of every round's state, in which released values alone are, and of the
+    `on_round` gets every round's state, in which released values alone are, and the
     ledger that it is charged to; None without privacy.
 
     Guarantees:
@@ -51,7 +51,7 @@ def train_in_memory(
     engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
-        told(coordinator.receive(asked.query, answers).progress, ledger)
+        on_round(coordinator.receive(asked.query, answers).progress, ledger)
     return coordinator.progress
 
 

@@ -58,9 +58,8 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
     Raises:
         ConfigError: if a source does not fit the columns.
         DataError: if the public table does not match the schema.
-        RunFolderError: if a run folder is not there, or not finished.
-        AuditError: if the files of a released model are not those that were logged.
-        ClaimError: if the claim of a paid release does not hold.
+        RunFolderError, AuditError, ClaimError: if a run folder is not finished, or its
+            model or claim is not the one that was logged.
     """
     budget = config.budget
     source, stated = budget.importance_from or "", dict(budget.importance)
@@ -160,22 +159,22 @@ def _from_paid(
     model, _, memory = towers.from_bytes(earlier.content(name))
     values = np.zeros((encoding.width, len(model.intercept)))
     noise = np.zeros(encoding.width)
-    told: set[int] = set()
+    released: set[int] = set()
     for number, tower in enumerate(model.towers):
         if f"{number}.importance" in memory:
             places = list(tower.shape.slots)
             values[places] = memory[f"{number}.importance"]
             noise[places] = memory[f"{number}.importance.noise"]
-            told |= set(places)
+            released |= set(places)
     lengths = column_importance.importance_by_column(encoding, values, noise)
-    heard = {
+    known_lengths = {
         column: length
         for column, length in lengths.items()
-        if told.issuperset(encoding.slots_of_column(column))
+        if released.issuperset(encoding.slots_of_column(column))
     }
     # Nothing is known about the columns of a tier whose round was lost.
     unknown = dict.fromkeys(encoding.columns, 1.0)
-    return unknown | column_importance.relative_importance(heard), releases
+    return unknown | column_importance.relative_importance(known_lengths), releases
 
 
 _MAKE = "make them with `lexfed importance lexfed.toml --epsilon E --out FOLDER`"

@@ -25,12 +25,7 @@ _FINEST = 1e-9
 
 @dataclass(frozen=True)
 class SiteLimits:
-    """Limits of a site on its spending in a run, whatever the configuration says.
-
-    Attributes:
-        epsilon: of the record; None for no limit of its own.
-        caps: of tiers.
-    """
+    """Limits of a site on its spending in a run, whatever the configuration says."""
 
     epsilon: float | None
     caps: Mapping[Tier, float]
@@ -39,8 +34,8 @@ class SiteLimits:
 def budget_within_limits(budget: Budget, limits: Sequence[SiteLimits]) -> Budget:
     """Return a budget that exceeds no site's own limits: the strictest of all.
 
-    A sum over sites is released to all of them, so the strictest site decides for
-    the others too; who wants to differ has a profile in the configuration.
+    A sum over sites is released to all of them, so the strictest site decides for the
+    others too; a site that wants to differ has a profile in the configuration.
     """
     caps = dict(budget.caps)
     epsilon = budget.epsilon
@@ -60,12 +55,8 @@ def site_budgets(
 ) -> tuple[Budget, tuple[BudgetProfile, ...]]:
     """Return the loosest budget of any site, and the profiles of those that differ.
 
-    Args:
-        config: with `[budget.profiles]` and `[budget.clients]`.
-        sites: names of all sites.
-        budget: of sites without a profile.
-        part: of every site's budget that this run has.
-        limits: that no site's budget may exceed.
+    `budget` is that of sites without a profile, `part` the part of every site's budget
+    that this run has; no site's budget exceeds the `limits`.
 
     Raises:
         ConfigError: for a site that there is not, or a total that cannot be met.
@@ -131,15 +122,15 @@ def _by_client(
 
     Profiles are numbered from the strictest on, not in the order of the sites.
     """
-    of = {site: profile for profile in profiles for site in profile.sites}
+    profile_of = {site: profile for profile in profiles for site in profile.sites}
     members: dict[tuple[str, float], list[str]] = {}
     for site, epsilon in allotted.items():
-        name = of[site].name if site in of else "client"
+        name = profile_of[site].name if site in profile_of else "client"
         key = (name, max(math.floor(part * epsilon / _FINEST), 1) * _FINEST)
         members.setdefault(key, []).append(site)
     result: list[BudgetProfile] = []
     for (name, epsilon), together in sorted(members.items()):
-        base = of.get(together[0], BudgetProfile(name, (), budget))
+        base = profile_of.get(together[0], BudgetProfile(name, (), budget))
         number = 1 + sum(profile.name.startswith(f"{name}-") for profile in result)
         own = replace(base.budget, epsilon=epsilon)
         result.append(

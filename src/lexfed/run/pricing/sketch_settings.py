@@ -26,11 +26,7 @@ from lexfed.sketch.queries.requested_tables import bin_cells
 
 
 def sketching_of(config: Config, encoding: Encoding, base: Path) -> SketchSchedule:
-    """Return the sketches of a run; the path of its profile is relative to `base`.
-
-    Raises:
-        RunFolderError, DataError: if there is no such profile, or it is damaged.
-    """
+    """Return the sketches of a run; the path of its profile is relative to `base`."""
     table = config.sketches
     if table.share == 0.0:
         return SketchSchedule()

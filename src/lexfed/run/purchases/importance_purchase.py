@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buying importances: a run of its own, with folder, log and claim, but no model.
 
-It is charged like every run, so what it says is verified and paid for like the rest.
-The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and takes what
-it cost off its own budget.
+It is charged like every run, so its answers are verified and paid for like the rest.
+The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and takes its
+cost off its own budget.
 """
 
 from dataclasses import replace
@@ -34,9 +34,6 @@ def priced_importance(
     They cost a record `epsilon` at most, and the same part of every cap. The
     configuration is that of the run that they are for, with paths relative to `base`;
     coins are those of a purchase that is continued.
-
-    Raises:
-        ConfigError: if the configuration has no use for paid importances.
     """
     _require_use(config, epsilon)
     # Nothing is known about importances yet, so nothing is left out.
@@ -61,8 +58,8 @@ def buy_importance(
 ) -> RunResult:
     """Release importances of the columns of a configuration file.
 
-    They cost a record `epsilon` at most. The run has the folder `out`; with `resume`
-    an interrupted one is continued.
+    They cost a record `epsilon` at most. The run has the folder `out`; with `resume` an
+    interrupted one is continued.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.

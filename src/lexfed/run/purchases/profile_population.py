@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The population of a profile: persons and sites as in training, with raw values.
 
-Who is here, at which site, and who is kept for tests is decided as for training, with
-coins of its own: whoever is in both pays for both. What differs is what a unit holds:
-values as they were read (`lexfed.data.reading.conversion`), since a profile looks for
-the very ranges and lists that training scales by.
+Persons, their sites and the test rows are chosen as for training. What differs is the
+content of a unit: values as they were read, since a profile looks for the very ranges
+and lists that training scales by.
 """
 
 from collections.abc import Sequence
@@ -66,10 +65,7 @@ def load_profile_population(
 ) -> ProfilePopulation:
     """Read the data of a configuration as a profile counts them.
 
-    Args:
-        opened: the configuration; ranges and lists of columns may be open.
-        base: folder that relative paths are relative to.
-        coins: give persons their places; by default new ones.
+    Ranges and lists of columns may be open; `coins` are new by default.
 
     Raises:
         ConfigError: if a column has no tag, or declarations contradict each other.
@@ -116,11 +112,8 @@ def load_profile_population(
 def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
     """Return a site's units with raw values.
 
-    Args:
-        name: of the site.
-        table: from `raw_table`.
-        train: its rows for training. Those for tests are not looked at.
-        cap: rows that one person may have.
+    The table comes from `raw_table`, `train` are its rows for training; those for tests
+    are not looked at. A person may have `cap` rows.
     """
     nothing = np.zeros(len(table))
     own = PersonRows(
@@ -187,11 +180,7 @@ def raw_table(
     columns: tuple[ProfiledColumn, ...],
     problems: Problems,
 ) -> Table:
-    """Return the persons of the rows and their sites, with raw values.
-
-    Raises:
-        DataError: with every problem of the data.
-    """
+    """Return the persons of the rows and their sites, with raw values."""
     problems.raise_if_any()
     raw = [raw_slots(columns, frame, problems) for frame in frames]
     problems.raise_if_any()

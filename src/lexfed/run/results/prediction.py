@@ -24,21 +24,14 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class Predictions:
-    """One line per row of the table.
-
-    Attributes:
-        columns: names of the predicted values.
-        values: [rows, columns].
-    """
+    """A line of values, [rows, columns], for each row of the table."""
 
     columns: tuple[str, ...]
     values: Floats
 
 
 def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
-    """Score the rows of a file with a trained model.
-
-    The table is a CSV or Parquet file with the columns of the towers up to a tier.
+    """Score the rows of a CSV or Parquet file, which has the columns up to a tier.
 
     Raises:
         RunFolderError: if the folder holds no finished run.

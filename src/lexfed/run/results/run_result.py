@@ -111,11 +111,7 @@ def finish(
 
 
 def read_result(folder: Path) -> RunResult:
-    """Return the result of a finished run.
-
-    Raises:
-        RunFolderError: if the run is not finished, or its files are damaged.
-    """
+    """Return the result of a finished run; missing or damaged files are refused."""
     try:
         plain = json.loads(read_plain(folder / "result.json", MOST_OF_A_DOCUMENT))
         claim = None

@@ -2,10 +2,9 @@
 """The command `lexfed evaluate`: comparisons, attacks, tables and figures.
 
 `group` declares it: its first word may be a configuration, or the command `fetch`,
-which downloads a public data set. `public_tables` runs the published tables, or goes
-on with them; `own_data` answers three questions about a configuration of one's own.
+which downloads a public data set. `public_tables` runs the published tables, or goes on
+with them; `own_data` answers three questions about a configuration of one's own.
 
-`private_rows` lends a folder for a copy of private rows and removes both however
-the evaluation ends, also at SIGTERM and SIGHUP. Change it only together with its
-tests: rows that stay behind are a leak.
+`private_rows` removes the copy of private rows however the evaluation ends. Change it
+only together with its tests: rows that stay behind are a leak.
 """

@@ -36,13 +36,7 @@ SEEDS = 10
 
 
 def evaluate_own(path: Path, seeds: int, options: EvaluationOptions) -> None:
-    """Run what is left of an evaluation, and write its page once all of it is there.
-
-    Raises:
-        NotWhole: if it was stopped, or a job ended by a defect.
-        RowsLeft: if the copy of the rows could not be removed.
-        ClaimError: if an attack seems to do better than the proof allows.
-    """
+    """Run what is left of an evaluation, and write its page once all of it is there."""
     config = load_config(path)
     priced = load_priced(path, config)
     resume = options.resume
@@ -149,10 +143,9 @@ def publish_answers(
     left_out: tuple[Omission, ...],
     as_json: bool,
 ) -> None:
-    """Write the page and print the answers.
+    """Write the page and print the answers; if runs are missing there is no page.
 
     Raises:
-        NotWhole: if runs are missing; then there is no page.
         ClaimError: if an attack seems to do better than the proof allows.
     """
     if not all(one.whole for one in summaries):

@@ -35,11 +35,8 @@ class IncompleteTables(LexfedError):
 class EvaluationOptions:
     """Options of every evaluation.
 
-    Attributes:
-        out: folder of the results; None for the one named after the configuration.
-        resume: go on with results that are there.
-        processes: runs at once; None for one per core.
-        as_json: print JSON to stdout.
+    `out` is the folder of the results, by default named after the configuration;
+    `processes` run at once, by default one per core.
     """
 
     out: Path | None = None

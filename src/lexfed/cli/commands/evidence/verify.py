@@ -70,11 +70,7 @@ def _sentence(folder: Path, verdict: "RunVerdict") -> str:
 
 
 def read_small(path: Path | None) -> bytes | None:
-    """Return a trust file or checkpoint; None if no path is given.
-
-    Raises:
-        RunFolderError: if it cannot be read, or is too large to be one.
-    """
+    """Return a trust file or checkpoint, which is small; None if no path is given."""
     if path is None:
         return None
     try:

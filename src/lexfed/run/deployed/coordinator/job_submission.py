@@ -57,13 +57,9 @@ def deploy_run(
 ) -> RunResult:
     """Run a configuration in a deployment, or go on with a run.
 
-    Args:
-        config_path: the configuration, `lexfed.toml`.
-        kit: of the coordinator; its process is running.
-        profile: epsilon that a record pays for a profile; None for training.
-        resuming: go on with a run that was interrupted.
-        say: is told about progress, one line at a time.
-        waiting: limits on waiting; by default those of `WaitLimits`.
+    `kit` is the coordinator's, whose process is running; `profile` the epsilon that a
+    record pays for a profile, None for training. `say` is given one line of progress at
+    a time.
 
     Raises:
         ConfigError: if the configuration cannot be run in a deployment.

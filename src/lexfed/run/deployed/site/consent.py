@@ -44,12 +44,8 @@ class _File(ClosedModel):
 def give_consent(kit: Kit, config_path: Path, profile: float | None = None) -> str:
     """Agree to one run of a configuration; return the digest that was agreed to.
 
-    Agreeing again allows another run, which costs as much again.
-
-    Args:
-        kit: of the site.
-        config_path: the configuration.
-        profile: price of a profile to a record; None for training.
+    Agreeing again allows another run, which costs as much again. `profile` is the price
+    of a profile to a record; None for training.
 
     Raises:
         ConfigError: if the configuration cannot be run here.
@@ -64,16 +60,7 @@ def give_consent(kit: Kit, config_path: Path, profile: float | None = None) -> s
 def cost_in_words(
     kit: Kit, config_path: Path, profile: float | None = None
 ) -> tuple[str, ...]:
-    """Return the cost of a configuration to a site, for those who decide.
-
-    Args:
-        kit: of the site.
-        config_path: the configuration.
-        profile: price of a profile to a record; None for training.
-
-    Raises:
-        ConfigError: if the configuration cannot be run here.
-    """
+    """Return the cost of a configuration to a site, for those who decide."""
     bundle = _checked(kit, config_path, profile)
     config, rules = bundle.config, OwnRules.read(kit)
     tagged = tagged_schema_of(config, base=config_path.parent)
@@ -97,21 +84,13 @@ def cost_in_words(
 
 
 def has_consent(kit: Kit, terms: str, run: str) -> bool:
-    """Say whether people agreed to these terms, and no other run came with them.
-
-    Raises:
-        RunFolderError: if the consents cannot be read.
-    """
+    """Say whether people agreed to these terms, and no other run came with them."""
     known = _read(kit)
     return terms in known and known[terms] in (None, run)
 
 
 def take_consent(kit: Kit, terms: str, run: str) -> None:
-    """Let a run have the consent; on return it is on disk.
-
-    Raises:
-        RunFolderError: if that cannot be written.
-    """
+    """Let a run have the consent; on return it is on disk."""
     with SiteLock(kit, _LOCK):
         known = _read(kit)
         if known.get(terms) != run:

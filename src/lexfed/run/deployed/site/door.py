@@ -32,11 +32,7 @@ LOG = "site.log"
 
 
 def open_site(kit: Kit, data: Path) -> "SiteDoor":
-    """Return the door of a site, for the process of one job.
-
-    Raises:
-        ConfigError, RunFolderError: if the kit cannot be used; nobody was answered.
-    """
+    """Return the door of a site, for the process of one job."""
     return SiteDoor(kit, data)
 
 

@@ -83,21 +83,11 @@ _Message = TypeVar("_Message", bound=ClosedModel)
 class SiteEnrolment:
     """Join, plan, begin; each needs the one before.
 
-    Attributes:
-        rounds: what answers rounds once all steps are done.
+    `rounds` handles the messages of rounds once all steps are done.
     """
 
     def __init__(self, kit: Kit, data: Path, note: SiteLogWriter) -> None:
-        """Read the roster and the key of a kit.
-
-        Args:
-            kit: of the site.
-            data: its file.
-            note: is told why a round is not paid.
-
-        Raises:
-            ConfigError, RunFolderError: if the kit cannot be used.
-        """
+        """Read roster and key of a kit; `note` hears why a round is not paid."""
         self._kit = kit
         self._data = data
         self._note = note
@@ -130,7 +120,7 @@ class SiteEnrolment:
         own = read_own_data(
             bundle, kept.terms, tagged, self._data, _coins(kept, config)
         )
-        said = site_statement(
+        statement = site_statement(
             bundle,
             asked.run,
             name,
@@ -139,7 +129,7 @@ class SiteEnrolment:
             own.units,
             self._signer.public,
         )
-        sealed = seal("statement", said, self._signer)
+        sealed = seal("statement", statement, self._signer)
         self._joined = _SiteJoin(asked.run, bundle, kept, sealed, own.units)
         return sealed
 
@@ -181,11 +171,11 @@ class SiteEnrolment:
         bundle = joined.bundle
         try:
             sealed = unpacked_statements(offer.statements, bundle.sites)
-            said = read_statements(sealed, bundle, joined.run, self._roster)
+            statements = read_statements(sealed, bundle, joined.run, self._roster)
             if sealed[self._kit.name] != joined.sealed:
                 raise AuditError("this site's statement is not what it said")
             return agreed_programme(
-                bundle, joined.state.terms, said, OwnProfiles(self._kit).paid
+                bundle, joined.state.terms, statements, OwnProfiles(self._kit).paid
             )
         except AuditError as error:
             raise StepRefusal("statements", error.message) from error
@@ -211,7 +201,8 @@ class SiteEnrolment:
         sources = priced.sources()
         charges = 0
         if ledger is not None:
-            # First: what cannot begin must not leave a charge out that a ledger knows.
+            # First: a run that cannot begin must not leave out a charge that a ledger
+            # knows.
             ledger.catch_up()
             charges = len(ledger.events())
         site = Site(
@@ -227,7 +218,7 @@ class SiteEnrolment:
         )
         rounds = self._masked(priced, joined, begin, site)
         if ledger is not None:
-            # Last of all: what cannot begin leaves no room set aside.
+            # Last of all: a run that cannot begin leaves no room set aside.
             place = priced.programme.sites.index(self._kit.name)
             ledger.reserve(priced.programme.charges(place))
         self.rounds, self._agreed = rounds, None

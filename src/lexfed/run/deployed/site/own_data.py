@@ -28,13 +28,7 @@ from lexfed.run.purchases.profile_population import (
 
 @dataclass(frozen=True)
 class OwnData:
-    """The rows of one site, checked against the declaration.
-
-    Attributes:
-        table: the rows; for a profile with values as they were read.
-        split: who is for training and who for tests.
-        raw: whether it is for a profile.
-    """
+    """The rows of one site, checked against the declaration; `raw` for a profile."""
 
     table: Table
     split: Split
@@ -51,17 +45,10 @@ class OwnData:
 def read_own_data(
     bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, coins: LotKeys
 ) -> OwnData:
-    """Read a site's file.
+    """Read a site's file; a `DataError` has every problem of it.
 
-    Args:
-        bundle: the configuration.
-        base: folder of the files that it names.
-        tagged: the declared columns.
-        data: the site's file.
-        coins: of the site, for this run.
-
-    Raises:
-        DataError: with every problem of the file.
+    `base` is the folder of the files that the configuration names; `coins` are the
+    site's, for this run.
     """
     config, raw = bundle.config, bundle.profile is not None
     if raw:

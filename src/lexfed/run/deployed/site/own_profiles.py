@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's own record of profiles that it paid for, by which later runs pay less.
 
-Whoever wants to spend a budget twice would name a profile that was cheaper than it was.
-So a site believes no claim that is sent to it. When it agrees to a profile it writes
-down what that promises, from the programme that it computed itself:
+To spend a budget twice, somebody would name a profile that was cheaper than it was. So
+a site believes no claim that is sent to it. When it agrees to a profile it records what
+that promises, from the programme that it computed itself:
 
     KIT/state/runs/<number of the run>/{claim.json, encoding.json}
 
@@ -48,11 +48,7 @@ class OwnProfiles:
 
     @staticmethod
     def keep(state: RunState, priced: PricedRun) -> bool:
-        """Write down a profile once; say whether it is what was written before.
-
-        Raises:
-            RunFolderError: if it cannot be read or written.
-        """
+        """Record a profile once; say whether it is the one recorded before."""
         claim = priced.claim(priced.programme.rounds)
         if claim is None:  # pragma: no cover - a profile is always private
             return True
@@ -62,18 +58,10 @@ class OwnProfiles:
         return same and state.keep(CLAIM, canonical_bytes(dump_claim(claim)))
 
     def claim(self, config: Config, base: Path) -> Claim | None:
-        """Return the claim of the profile that a run uses, by the site's own record.
+        """Return the claim of the profile that a run uses; None if it uses none.
 
-        Args:
-            config: the configuration of that run.
-            base: folder of the files that it names.
-
-        Returns:
-            None if the run uses no profile.
-
-        Raises:
-            ConfigError: if the site has no record of it.
-            RunFolderError: if a record is damaged.
+        A profile that the site has no record of is a `ConfigError`. `base` is the
+        folder of the files that the configuration names.
         """
         found = self._record(config, base)
         return None if found is None else found[0]
@@ -83,20 +71,13 @@ class OwnProfiles:
     ) -> tuple[CountedRelease, ...]:
         """Return the releases of a run's profile, by the site's own record.
 
-        Args:
-            config: the configuration of that run.
-            base: folder of the files that it names.
-            tagged: its columns, with the tiers that all agreed on.
+        `tagged` are its columns, with the tiers that all agreed on.
 
         Guarantees:
             Refused unless the site agreed to this profile itself, and person, label,
             unit, neighbours, sites per person, trust and tiers are such that the
             prices add up.
             What is taken off follows from no file that came with the run.
-
-        Raises:
-            ConfigError: with everything that does not fit.
-            RunFolderError: if a record is damaged.
         """
         found = self._record(config, base)
         if found is None:

@@ -37,12 +37,8 @@ def agreed_programme(
 ) -> PricedRun:
     """Return the programme that follows from a configuration and all statements.
 
-    Args:
-        bundle: the configuration.
-        base: folder of the files it names.
-        statements: of all sites, checked, in the order of the programme.
-        before: finds the releases of a profile that the run uses; a site looks into
-            its own records.
+    The statements are checked and in the order of the programme. `before` finds the
+    releases of a profile that the run uses; a site looks into its own records.
 
     Guarantees:
         Every column has the most sensitive tier that anybody states.
@@ -55,7 +51,7 @@ def agreed_programme(
     if bundle.profile is not None:
         return agreed_profile(bundle, bundle.profile, base, statements).priced
     population = remote_population(bundle, base, statements)
-    limits = tuple(limits_of(said) for said in statements)
+    limits = tuple(map(limits_of, statements))
     return price(
         bundle.config, population, base, OutsideTerms(limits=limits, before=before)
     )
@@ -66,17 +62,13 @@ def agreed_profile(
 ) -> PricedProfile:
     """Return the profile that follows from a configuration and all statements.
 
-    It may cost a record at most `epsilon`. Statements are those of all sites,
-    checked, in the order of the programme.
-
-    Raises:
-        ConfigError: if that budget is too small for any answer.
-        AuditError: if a statement does not fit the configuration.
+    It may cost a record at most `epsilon`; a budget too small for any answer is a
+    `ConfigError`.
     """
     population = remote_population(bundle, base, statements)
     columns = profiled_columns(bundle.opened, population.encoding)
     found = ProfilePopulation(population, columns)
-    limits = [limits_of(said) for said in statements]
+    limits = [*map(limits_of, statements)]
     return price_profile(bundle.config, found, base, epsilon, limits)
 
 
