@@ -129,7 +129,6 @@ def test_full_batches_keep_a_stricter_budget_and_use_it_up(
     assert_honoured(towers, part(towers, budget), budget, 0.999, 1.001)
 
 
-@pytest.mark.no_cover
 @settings(max_examples=4, deadline=None)
 @given(plans(st.floats(0.05, 0.6)), budgets, st.sampled_from(["clip", "sampling"]))
 def test_sampled_rounds_keep_a_stricter_budget_and_use_it_up(

@@ -78,7 +78,7 @@ def wait_for_round(run: Path, number: int, process: subprocess.Popen[str]) -> No
 @pytest.fixture
 def long_run(edit: Edit) -> None:
     """Make the run long enough to be interrupted."""
-    edit(("rounds = 1", "rounds = 30"))
+    edit(("rounds = 1", "rounds = 12"))
 
 
 def test_ctrl_c_leaves_a_run_that_continues(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of tables that sites count in, and the checks that notice them.
 
-Written like `test_mutants.py`: every check passes on the real code and fails on its
-mutants.
+Every check passes on the real code and fails on its mutants.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of noise in shares: what somebody might get wrong, and what notices.
+"""Mutants of noise in shares: mistakes, and what notices each.
 
-Written like `test_mutants.py`: every check passes on the real code and fails on its
-mutants.
+Every check passes on the real code and fails on its mutants.
 """
 
 import math

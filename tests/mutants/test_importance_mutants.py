@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of importances: what somebody might get wrong, and the check that notices.
+"""Mutants of importances: mistakes, and the check that notices each.
 
-Written like `test_mutants.py`: every check passes on the real code and fails on its
-mutants.
+Every check passes on the real code and fails on its mutants.
 """
 
 from dataclasses import replace

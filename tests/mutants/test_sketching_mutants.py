@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of sketches in training; written like `test_mutants.py`."""
+"""Mutants of sketches in training."""
 
 from dataclasses import replace
 from typing import Any

@@ -180,7 +180,6 @@ def surprise(drawn: list[int], law: Repetitions) -> float:
     return float(stats.chisquare(found, np.array(wanted) * sum(found) / sum(wanted))[1])
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("law", LAWS)
 def test_the_number_follows_its_law(law: Distribution) -> None:
     # Seeded, so it passes always; with fresh seeds it would fail once in 10,000. The

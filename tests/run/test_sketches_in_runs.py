@@ -9,8 +9,13 @@ import pytest
 
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner, Progress
+<<<<<<< HEAD
 from lexfed.models import towers
 from lexfed.run import resume, start, train_part
+=======
+from lexfed.models.towers import cascade
+from lexfed.run import RunResult, resume, start, train
+>>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
 from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.run.results.notes import sketch_lines, sketch_notes
 from support.audit.two_verifiers import both, failed
@@ -21,6 +26,14 @@ from support.run.sketched_files import (
     write_visits,
     written,
 )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
+    """The usual configuration in a folder, and its run beside it in `run`."""
+    place = tmp_path_factory.mktemp("whole")
+    path = written(place)
+    return path, ran(path, place / "run")
 
 
 @pytest.mark.parametrize("trust", TRUST)
@@ -37,9 +50,11 @@ def test_every_trust_is_verified(tmp_path: Path, trust: str) -> None:
     assert not failed(rows)
 
 
-def test_persons_at_two_sites_are_named_and_weighed(tmp_path: Path) -> None:
+def test_persons_at_two_sites_are_named_and_weighed(
+    whole: tuple[Path, RunResult],
+) -> None:
     """Of a and b five in six are at both; c shares nobody."""
-    result = ran(written(tmp_path), tmp_path / "run")
+    path, result = whole
     said = [note for note in result.sketched if "are at other sites too" in note]
     assert [note[:8] for note in said] == ["site `a`", "site `b`"]
     [weights] = [
@@ -47,7 +62,7 @@ def test_persons_at_two_sites_are_named_and_weighed(tmp_path: Path) -> None:
     ]
     assert weights.endswith("`c` 1")
     assert not any("has drifted" in note for note in result.sketched)
-    kept = json.loads((tmp_path / "run" / "result.json").read_text())["sketched"]
+    kept = json.loads((path.parent / "run" / "result.json").read_text())["sketched"]
     assert list(result.sketched) == kept
 
 
@@ -62,13 +77,19 @@ def test_without_common_persons_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
-    tmp_path: Path,
+    whole: tuple[Path, RunResult],
 ) -> None:
     """In one file keys are compared; of sites elsewhere a sketch alone tells."""
+<<<<<<< HEAD
     path = written(tmp_path)
     ran(path, tmp_path / "run")
     content = (tmp_path / "run" / "state.safetensors").read_bytes()
     model, _, memory = towers.from_bytes(content)
+=======
+    path, _ = whole
+    content = (path.parent / "run" / "state.safetensors").read_bytes()
+    model, _, memory = cascade.from_bytes(content)
+>>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
     priced = priced_of(path)
     once = replace(priced, budget=replace(priced.budget, sites_per_person=1))
     said = [
@@ -143,22 +164,33 @@ def test_what_was_not_released_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.no_cover
-def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    whole = ran(path, tmp_path / "whole")
-    priced = priced_of(path)
+def test_a_run_goes_on_as_if_it_had_not_stopped(
+    tmp_path: Path, whole: tuple[Path, RunResult]
+) -> None:
+    path, uninterrupted = whole
+    priced, again = priced_of(path), priced_of(path)
     text = path.read_text()
+<<<<<<< HEAD
     begun = start(priced, tmp_path / "parts", text, tmp_path)
     assert train_part(priced, begun, 1) is None
     for _ in range(60):
         opened = resume(priced_of(path), tmp_path / "parts", text, tmp_path)
         result = train_part(priced, opened, 9)
+=======
+    begun = start(priced, tmp_path / "parts", text, path.parent)
+    assert train(priced, begun, most_rounds=1) is None
+    for _ in range(60):
+        opened = resume(again, tmp_path / "parts", text, path.parent)
+        result = train(priced, opened, most_rounds=9)
+>>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
         if result is not None:
             break
     assert result is not None
-    assert result.sketched == whole.sketched
-    model = "model.safetensors"
-    one, other = (tmp_path / name / model for name in ("whole", "parts"))
+    assert result.sketched == uninterrupted.sketched
+    one, other = (
+        folder / "model.safetensors"
+        for folder in (path.parent / "run", tmp_path / "parts")
+    )
     assert one.read_bytes() == other.read_bytes()
 
 

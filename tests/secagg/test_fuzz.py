@@ -202,7 +202,6 @@ def test_the_watch_notices_a_site_that_gives_out_both_shares() -> None:
     assert len(list(watched.leaks())) == 3
 
 
-@pytest.mark.no_cover
 def test_broken_headers_and_pieces_change_no_sum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

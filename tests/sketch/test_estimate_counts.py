@@ -20,7 +20,6 @@ from support.sketch.trials import (
 SIGNED = pytest.mark.parametrize("signed", [True, False])
 
 
-@pytest.mark.no_cover
 @EVERY_KIND
 def test_counts_are_unbiased_and_covered(kind: str, signed: bool) -> None:
     _, f = two_sites(kind)

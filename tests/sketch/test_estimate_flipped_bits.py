@@ -40,7 +40,6 @@ def pairs(epsilon: float, count: int) -> Iterator[tuple[FlippedBits, FlippedBits
         yield out[0], out[1]
 
 
-@pytest.mark.no_cover
 @EPSILON
 def test_sizes_and_variances_are_right_and_intervals_cover(epsilon: float) -> None:
     sizes, unions, shared = [], [], []

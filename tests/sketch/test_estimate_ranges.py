@@ -87,7 +87,6 @@ def test_ranges_are_unbiased_and_covered() -> None:
         assert coverage(answers, truth + 2 * math.sqrt(answers[0].variance)) < 0.93
 
 
-@pytest.mark.no_cover
 def test_ranges_over_sketched_levels_are_covered() -> None:
     rng = np.random.default_rng(RNG_SEED)
     counts = np.round(40 / (np.arange(256) % 61 + 1.0))

@@ -64,7 +64,6 @@ def test_jaccard_is_covered(signed: bool) -> None:
     assert coverage(answers, 80 / 180) < 0.93
 
 
-@pytest.mark.no_cover
 @EVERY_KIND
 def test_cosine_is_covered(kind: str, signed: bool) -> None:
     f, g = two_sites(kind)

@@ -41,7 +41,6 @@ def scales(values: Floats, noise: float, seed: int) -> list[CellScale]:
     return [CellScale.of(table, exactly(len(values))) for table in reversed(tables)]
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", COLUMNS)
 def test_intervals_of_quantiles_cover_in_95_percent_at_least(name: str) -> None:
     values = COLUMNS[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's log promises, as checks that a broken run fails (`test_mutants`).
+"""What a run's log promises, as checks that a broken run fails (`tests/mutants`).
 
 Each check trains a small federation in a folder of its own and looks at what is left.
 """
