@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of every package run on one thread, and their lines do not count."""
+"""Mutants of every package run on one thread."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,3 @@ def _single_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(autouse=True)
-def _uncounted_lines(no_cover: None) -> None:
-    """Run mutants without the tracer of coverage, which would double their time."""

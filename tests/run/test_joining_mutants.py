@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of paying for a joining; written like `test_paying_mutants`."""
 
-import pytest
-
 from lexfed.errors import Refused
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.privacy.releases import Release
@@ -13,8 +11,6 @@ from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, of
 from lexfed.sketch.joining.terms import JoiningTerms
 from support.mutant import Mutant, Patch, both_tests
 from support.run import joining_order_checks as checks
-
-pytestmark = pytest.mark.no_cover
 
 
 def _noise_first(patch: Patch) -> None:

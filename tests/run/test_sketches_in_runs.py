@@ -9,13 +9,8 @@ import pytest
 
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner, Progress
-<<<<<<< HEAD
 from lexfed.models import towers
-from lexfed.run import resume, start, train_part
-=======
-from lexfed.models.towers import cascade
-from lexfed.run import RunResult, resume, start, train
->>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
+from lexfed.run import RunResult, resume, start, train_part
 from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.run.results.notes import sketch_lines, sketch_notes
 from support.audit.two_verifiers import both, failed
@@ -80,16 +75,9 @@ def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
     whole: tuple[Path, RunResult],
 ) -> None:
     """In one file keys are compared; of sites elsewhere a sketch alone tells."""
-<<<<<<< HEAD
-    path = written(tmp_path)
-    ran(path, tmp_path / "run")
-    content = (tmp_path / "run" / "state.safetensors").read_bytes()
-    model, _, memory = towers.from_bytes(content)
-=======
     path, _ = whole
     content = (path.parent / "run" / "state.safetensors").read_bytes()
-    model, _, memory = cascade.from_bytes(content)
->>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
+    model, _, memory = towers.from_bytes(content)
     priced = priced_of(path)
     once = replace(priced, budget=replace(priced.budget, sites_per_person=1))
     said = [
@@ -170,19 +158,11 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(
     path, uninterrupted = whole
     priced, again = priced_of(path), priced_of(path)
     text = path.read_text()
-<<<<<<< HEAD
-    begun = start(priced, tmp_path / "parts", text, tmp_path)
+    begun = start(priced, tmp_path / "parts", text, path.parent)
     assert train_part(priced, begun, 1) is None
     for _ in range(60):
-        opened = resume(priced_of(path), tmp_path / "parts", text, tmp_path)
-        result = train_part(priced, opened, 9)
-=======
-    begun = start(priced, tmp_path / "parts", text, path.parent)
-    assert train(priced, begun, most_rounds=1) is None
-    for _ in range(60):
         opened = resume(again, tmp_path / "parts", text, path.parent)
-        result = train(priced, opened, most_rounds=9)
->>>>>>> 1baabca2 (Keep mutants by package, run tests in memory where there is some, and share the sketched run of a file)
+        result = train_part(priced, opened, 9)
         if result is not None:
             break
     assert result is not None

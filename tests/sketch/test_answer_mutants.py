@@ -4,7 +4,6 @@
 import math
 from dataclasses import replace
 
-import pytest
 from pydantic import TypeAdapter
 
 from lexfed.arrays import Floats
@@ -20,8 +19,6 @@ from lexfed.sketch.queries.requested_tables import ReleasedTable
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import answer_checks as checks
 from support.sketch.profile_tables import exactly
-
-pytestmark = pytest.mark.no_cover
 
 
 def _threshold_of_one_cell(patch: Patch) -> None:

@@ -17,8 +17,6 @@ from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import cadence_checks as checks
 
-pytestmark = pytest.mark.no_cover
-
 
 def _changes_unplanned(patch: Patch) -> None:
     def releases(made: Cadence) -> int:

@@ -2,7 +2,6 @@
 """Mutants of the exact way of joining; written like `test_paying_mutants`."""
 
 import numpy as np
-import pytest
 
 from lexfed.privacy.noise.laplace import two_sided_geometric
 from lexfed.randomness import RandomSource
@@ -11,8 +10,6 @@ from lexfed.sketch.joining.exact_count import Agreement
 from lexfed.sketch.joining.keys import PersonKeys
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import exact_checks as checks
-
-pytestmark = pytest.mark.no_cover
 
 
 def _noise_forgotten(patch: Patch) -> None:

@@ -3,15 +3,11 @@
 
 from collections.abc import Iterable
 
-import pytest
-
 from lexfed.sketch.joining import keys, terms
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.terms import JoiningNoise
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import joining_checks as checks
-
-pytestmark = pytest.mark.no_cover
 
 
 def _rows_instead_of_people(patch: Patch) -> None:

@@ -2,7 +2,6 @@
 """Mutants of Laplace noise; written like `test_paying_mutants`."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from lexfed.privacy.noise.laplace import two_sided_geometric
@@ -11,8 +10,6 @@ from lexfed.sketch.releases import laplace
 from lexfed.sketch.releases.noised_sketch import Sensitivity
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import laplace_checks as checks
-
-pytestmark = pytest.mark.no_cover
 
 
 def _epsilon_of_one_item(patch: Patch) -> None:

@@ -25,8 +25,6 @@ from lexfed.tiers import Tier
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import paying_checks as checks
 
-pytestmark = pytest.mark.no_cover
-
 Integers = NDArray[np.int64]
 
 

@@ -4,7 +4,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from lexfed.arrays import Bools
 from lexfed.randomness import RandomSource, bernoulli
@@ -16,8 +15,6 @@ from lexfed.sketch.releases.randomised_response import (
 )
 from support.mutant import Mutant, Patch, both_tests
 from support.sketch import response_checks as checks
-
-pytestmark = pytest.mark.no_cover
 
 
 def _bits_of_one_item(patch: Patch) -> None:
