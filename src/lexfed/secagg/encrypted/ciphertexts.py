@@ -3,14 +3,13 @@
 
 A ciphertext is two polynomials with N coefficients modulo q. They travel as unsigned
 integers of fixed width. So lengths are known before a message arrives, every number
-that is not below q is refused, and adding is adding modulo q. The parser of SEAL reads
-only files that are written here around numbers that have been checked.
+that is not below q is refused, and adding is adding modulo q.
 
-**Fingerprints.** BFV can be bent: whoever gets crafted ciphertexts decrypted learns the
-content of others, and in the end the key. So the key holder must know that it decrypts
-the sum of the listed sites' ciphertexts, without being given the single ones, which it
-could decrypt. A linear fingerprint with a secret key does that (a universal hash, as in
-homomorphic MACs [AB09]):
+**Fingerprints.** Whoever gets crafted ciphertexts decrypted learns the content of
+others (docs/theory/homomorphic.md). So the key holder must know that it decrypts the
+sum of the listed sites' ciphertexts, without being given the single ones. A linear
+fingerprint with a secret key does that (a universal hash, as in homomorphic MACs
+[AB09]):
 
     tag_i = <k, c_i> mod q       so that      sum of tags = <k, sum of c_i> mod q
 
@@ -18,9 +17,8 @@ Sites and key holder draw k from a common seed, afresh for every round. The serv
 not know k and does not see tags: they are encrypted to the key holder. If it sends
 another sum, by z != 0 modulo q, it must have hit <k, z> = 0: each word of k is uniform
 on 64 bits, so the chance is at most 1/q + 2^-64, and with two independent k its square,
-below 2^-79. Only one try a round is taken.
-
-A site that helps the server can give it the seed. Then the fingerprint shows nothing.
+below 2^-79. Only one try a round is taken. A site that helps the server can give it the
+seed; then the fingerprint shows nothing.
 
 To the key holder, which knows k, tags are two numbers of a fresh ciphertext, whose u
 and errors have thousands of bits of their own; and it cannot aim k, which comes out of

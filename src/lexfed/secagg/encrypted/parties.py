@@ -10,18 +10,11 @@
 
 All are signed over session, epoch, round, model, policy, terms and rosters. The server
 adds and has no key; the key holder is another organisation, has the key, and is given
-one sum a round, never its parts.
+one sum a round, never its parts. Noise for differential privacy is in the vectors
+before they are encrypted.
 
-**Limits.** The key holder together with the server sees single vectors: there are no
-threshold keys. So does the server together with one site: BFV can be bent, and that
-site knows the check that would show it. The key holder is trusted to make its key as it
-should. A site that sends a false fingerprint stops the round, and nobody can tell which
-site it was. Masks (`masks`) have none of these limits. Shares to two aggregators
-(`shares`) have the first, but not the second. Both need less traffic. Encryption is for
-a key holder that takes part once a round, for one message of the size of a model:
-docs/theory/homomorphic.md.
-
-Noise for differential privacy is in the vectors before they are encrypted.
+The key holder together with the server sees single vectors, and so does the server
+together with one site: docs/theory/homomorphic.md has these limits and the others.
 """
 
 from collections.abc import Sequence
@@ -193,11 +186,7 @@ class CiphertextSum:
         self._open = True
 
     def take(self, message: bytes) -> str:
-        """Add a site's vector and return the site's name.
-
-        Refused if it is late, of another round, model, policy, terms or session, not
-        signed by a site, there already, or not what was signed.
-        """
+        """Add a site's vector, once, and return the site's name."""
         self._expect_open()
         setting = self._setting
         cut = max(0, len(message) - setting.vector_bytes)
@@ -286,12 +275,7 @@ class KeyHolder:
         return seal(EnvelopeKind.HE_KEY, context, self._identity, b"".join(parts))
 
     def open(self, round_number: int, model: bytes, message: bytes) -> bytes:
-        """Decrypt the server's sum and return it signed, for `read_opened`.
-
-        Refused if it is not signed by the server for this round and model, has too few
-        receipts, an unsound one, another sum than the one that the sites' fingerprints
-        give, or a value beyond the bound.
-        """
+        """Decrypt the server's sum of a round; return it signed, for `read_opened`."""
         check_later(round_number, self._last)
         setting = self._setting
         context = setting.context(round_number, model)

@@ -33,14 +33,8 @@ _DOMAIN = b"lexfed secagg context"
 class Context:
     """The values that all sites of a round must see alike.
 
-    Attributes:
-        session: 32 bytes, chosen anew for every session.
-        epoch: number of the set-up.
-        round: number of the round; 0 at set-up.
-        model: SHA-256 of the model that is trained on.
-        policy: SHA-256 of the policy.
-        roster: the digest of the enrolled sites.
-        version: of the protocol.
+    `session` is 32 bytes, chosen anew for every session; `round` is 0 at set-up;
+    `model`, `policy` and `roster` are SHA-256 digests.
     """
 
     session: bytes
@@ -72,11 +66,7 @@ class Context:
 class EpochSetting(ABC):
     """An epoch: who takes part, under which policy; each protocol adds its terms.
 
-    Attributes:
-        session: 32 bytes that name the session.
-        epoch: number of the set-up; never used twice in a session.
-        policy: SHA-256 of the policy that the sites agreed to.
-        sites: names and identity keys of the enrolled sites.
+    The number of an epoch is never used twice in a session.
     """
 
     session: bytes

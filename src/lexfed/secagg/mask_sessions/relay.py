@@ -69,11 +69,7 @@ class MaskRelay:
         self._sum, self._seats = terms.ring.zeros(length), set()
 
     def take(self, message: bytes) -> str:
-        """Add a site's masked vector and return the site's name.
-
-        Refused if it is late, there already, of another round, model, policy or set-up,
-        or not signed by an enrolled site.
-        """
+        """Add a site's masked vector, once, and return the site's name."""
         if self._seats is None:
             raise SecAggError("this comes too late: the sum was passed on")
         ring, sites = self._setting.terms.ring, self._setting.sites
@@ -117,11 +113,7 @@ class RelayedServer(ServerSession):
         self._relays = relays
 
     def relayed(self, message: bytes) -> tuple[str, ...]:
-        """Add the sum of a region and return the names of the sites in it.
-
-        Refused if it is late, names a site that is in the sum already or not in the
-        cohort, or is of another round, model or set-up.
-        """
+        """Add the sum of a region and return the names of the sites in it."""
         self._expect(ServerPhase.MASKED)
         setting, length = self._setting, len(self._sum)
         _whole(length)

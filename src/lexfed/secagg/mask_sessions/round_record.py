@@ -138,22 +138,11 @@ class WrittenRecord(_Strict):
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """Evidence of one round; `cohort` and `survivors` hold seats.
+    """Evidence of one round, with digests in bytes.
 
-    Attributes:
-        session: of the setting.
-        epoch: number of the set-up.
-        policy: digest of the policy.
-        server: digest of the server's roster.
-        roster: digest of the enrolled sites.
-        terms: the bounds on sums.
-        round: its number in the epoch.
-        model: digest of its model.
-        key_list: digest of the key list.
-        names: the sites in the key list, by seat.
-        cohort: the sites that dealt shares.
-        survivors: the sites in the sum.
-        consents: signatures of the list of survivors, by name.
+    `names` are the sites in the key list, by seat; `cohort` has the seats of the sites
+    that dealt shares, `survivors` those of the sites in the sum, and `consents` the
+    signatures of the list of survivors, by name.
     """
 
     session: bytes

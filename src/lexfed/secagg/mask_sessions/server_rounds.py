@@ -11,14 +11,11 @@
 The server keeps one sum, not the vectors, so its memory grows with the model only.
 Long vectors come in pieces; `masks.vector_pieces` has the order of calls.
 
-**Opening a round.** Every share that is given out is compared with its dealer's signed
-commitment. So a wrong one proves by itself that its holder lied; and shares that are
-all the committed ones, but open another secret than the dealer published, prove that
-the dealer did.
-
-Of a site that answered its own mask is opened; of one that dropped out the key of its
-masks with others. Never both: a site that gave out both kinds would not be honest, and
-fewer than t honest ones exist for the other kind (`masks.thresholds`).
+**Opening a round.** A share that is not the one its dealer committed to proves that its
+holder lied; shares that are all the committed ones, but open another secret than the
+dealer published, prove that the dealer did. Of a site that answered its own mask is
+opened; of one that dropped out the key of its masks with others; never both
+(`masks.thresholds`).
 """
 
 from collections.abc import Mapping
@@ -268,8 +265,7 @@ class ServerSession(Collector):
     def piece(self, message: bytes) -> None:
         """Take a piece of a long vector; with its last one the vector is in the sum.
 
-        A piece is refused if it is late, there already, not the announced one, or
-        without room on the disk; it can be sent again.
+        A refused piece can be sent again.
         """
         self._expect(ServerPhase.MASKED)
         seat, number, data = read_piece(message)

@@ -174,10 +174,7 @@ class ServerSetup(Collector):
         self._deals[seat] = Deal.read(opened.payload, seat, circle, rounds)
 
     def close_deals(self) -> dict[str, bytes]:
-        """Return to each site the parts that others dealt it.
-
-        If too few dealt, the error names those that did not.
-        """
+        """Return to each site the parts of others; too few deals are refused."""
         self._expect(ServerPhase.DEAL)
         names = self._listed.names
         try:

@@ -155,11 +155,7 @@ class SiteSession:
         return self._seal(EnvelopeKind.ADVERTISE, self._keys.packed())
 
     def deal(self, message: bytes) -> bytes:
-        """Check everybody's keys and return shares, encrypted to each of the others.
-
-        A list with a key that its site did not sign, without this site's own keys, or
-        too short, is refused.
-        """
+        """Check everybody's keys and return shares, encrypted to each of the others."""
         self._expect(SitePhase.ADVERTISED)
         enrolled, rounds = len(self._setting.sites), self._setting.terms.rounds
         payload = self._open(

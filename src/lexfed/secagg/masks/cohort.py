@@ -105,13 +105,10 @@ class KeyList:
 
 @dataclass(frozen=True)
 class MaskCohort:
-    """The sites whose masks and shares exist.
+    """The sites whose masks and shares exist, from a key list, by their seats.
 
-    Attributes:
-        listed: the key list it comes from.
-        seats: of the sites in it.
-        agreed: digest of the set-up: of key list, names and these seats.
-        least: fewest sites whose sum may be opened.
+    `agreed` is the digest of the set-up: of key list, names and seats. A sum of fewer
+    sites than `least` may not be opened.
     """
 
     listed: KeyList

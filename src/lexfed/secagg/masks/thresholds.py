@@ -5,14 +5,14 @@
 others that it is gone, to collect shares of both of its secrets. Of n sites c collude
 and give both kinds; the n - c honest ones give one kind each. To have t of both kinds
 it needs 2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. The
-smallest such t leaves most room for sites that drop out. There is no weaker variant for
-servers that only listen: nobody can check that a server only listens.
+smallest such t leaves most room for dropouts. There is no weaker variant for servers
+that only listen: nobody can check that.
 
-**Graph.** Up to 60 sites all mask with all; above, a random regular graph has fewer
-pairs. Sites are put on a circle in a random order, and each is joined to the k/2
-nearest on both sides [BBG+20]. So every site's neighbours are a uniform choice of k
-others, and what can go wrong has hypergeometric bounds. With n sites, c of them
-colluding with a malicious server, and up to d missing ones that this server chooses:
+**Graph.** Up to 60 sites all mask with all. Above, sites are put on a circle in a
+random order, and each is joined to the k/2 nearest on both sides [BBG+20]. So every
+site's neighbours are a uniform choice of k others, with hypergeometric bounds on what
+can go wrong. With n sites, c of them colluding with a malicious server, and up to d
+missing ones that this server chooses:
 
     outvoted  a site has more than c' colluders among its neighbours
               n P[Hyp(n - 1, c, k) > c']
@@ -24,11 +24,9 @@ colluding with a malicious server, and up to d missing ones that this server cho
               missing: n P[Hyp(n - 1, d, k) > k - t]
 
 The first two may together happen with probability 2^-128, the last with 10^-6. A
-neighbourhood has k + 1 members, and its threshold is 2t > k + 1 + c'.
-
-The order comes from a hash of the signed list of keys: nobody chooses it. But a server
-with one colluder, or that may leave sites out, can try lists on its own machines before
-it sends one; every try is one more draw, and 2^-128 leaves no hope in any number.
+neighbourhood has k + 1 members, and its threshold is 2t > k + 1 + c'. The order comes
+from a hash of the signed list of keys: nobody chooses it, and whoever tries many lists
+draws anew with every try (docs/theory/secure-aggregation.md).
 """
 
 from dataclasses import dataclass
@@ -49,10 +47,8 @@ SEED_BYTES = 32
 class Threshold:
     """The number of n shares that open a secret, and the collusion it withstands.
 
-    Attributes:
-        sites: how many sites hold shares of one secret, its owner included.
-        colluders: how many of them may work with the server.
-        shares: how many shares open a secret; t.
+    `sites` hold shares of one secret, its owner included; `colluders` of them may work
+    with the server; `shares` of them, t, open the secret.
     """
 
     sites: int
@@ -117,13 +113,10 @@ def _refused(problem: str, hint: str) -> ConfigError:
 
 @dataclass(frozen=True)
 class Density:
-    """Number of neighbours of each site, and of the shares that open a secret of one.
+    """Number of neighbours of each site, and the threshold of a neighbourhood.
 
-    Attributes:
-        sites: how many sites there are.
-        degree: how many neighbours each has.
-        threshold: for a neighbourhood, the site itself included.
-        dropouts: how many sites may be missing; a site refuses to open more.
+    A neighbourhood includes the site itself. `dropouts` sites may be missing; a site
+    refuses to open more.
     """
 
     sites: int

@@ -53,7 +53,6 @@ def longest_masked(ring: Ring, length: int) -> int:
 
 
 def _part(length: int, number: int) -> slice:
-    """Return the slice of a piece's values."""
     start = number * PIECE_VALUES
     return slice(start, min(start + PIECE_VALUES, length))
 

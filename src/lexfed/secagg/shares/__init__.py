@@ -7,6 +7,5 @@
 
 Start with `site`: its docstring has the messages of a round, and why there is only
 one list. Fewer aggregators than a scheme needs learn nothing; the argument is in
-`schemes`. Other schemes can be added beside the two, behind `SharingScheme`; the
-bytes of `packed` tell them apart in the digest that all agree on.
+`schemes`. The bytes of `packed` tell schemes apart in the digest that all agree on.
 """

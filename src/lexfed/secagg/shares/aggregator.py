@@ -32,6 +32,7 @@ from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
     EnvelopeKind,
+    OpenedMessage,
     Reader,
     open_sealed,
     seal,
@@ -97,11 +98,7 @@ class AggregatorSession:
         self._takes, self._signed = True, None
 
     def take(self, message: bytes) -> str:
-        """Take a site's share and return the site's name.
-
-        Refused if it is late, of another round, model, policy or session, for another
-        aggregator, there already, or cannot be decrypted.
-        """
+        """Take a site's share of the round, once, and return the site's name."""
         self._expect(self._takes, "no share is taken now")
         setting = self._setting
         opened = open_sealed(
@@ -134,11 +131,7 @@ class AggregatorSession:
         return seal(EnvelopeKind.HELD, self._context, self._identity, listed)
 
     def sign(self, listed: bytes) -> bytes:
-        """Sign a proposed list, after which no share is taken any more.
-
-        Refused if another was signed in this round, it is too short, or a share in it
-        is not held here, or belongs to another deal.
-        """
+        """Sign a list of deals that are held here, after which no share is taken."""
         self._expect(self._takes, "a list was signed already, or no round is open")
         deals = _read_deals(self._setting, listed)
         check_size(len(deals), self._setting.terms.least_sites, "a list")
@@ -177,13 +170,7 @@ def propose_list(
     context = setting.context(round_number, model)
     common: set[tuple[str, bytes]] | None = None
     for message in held:
-        opened = open_sealed(
-            message,
-            EnvelopeKind.HELD,
-            context,
-            setting.operators,
-            _list_lengths(setting),
-        )
+        opened = _open_list(setting, context, EnvelopeKind.HELD, message)
         deals = set(_read_deals(setting, opened.payload).items())
         common = deals if common is None else common & deals
     return _pack_deals(setting, dict(common or ()))
@@ -234,13 +221,7 @@ def _agreed(
 ) -> SignedList:
     lists: dict[str, bytes] = {}
     for message in signed:
-        opened = open_sealed(
-            message,
-            EnvelopeKind.LISTED,
-            context,
-            setting.operators,
-            _list_lengths(setting),
-        )
+        opened = _open_list(setting, context, EnvelopeKind.LISTED, message)
         lists[opened.sender] = bytes(opened.payload)
     if len(set(lists.values())) > 1:
         raise SecAggError(
@@ -256,6 +237,13 @@ def _agreed(
     sites = tuple(_read_deals(setting, agreed))
     check_size(len(sites), setting.terms.least_sites, "a list")
     return SignedList(sites, _digest(context, agreed), frozenset(lists))
+
+
+def _open_list(
+    setting: OperatorSetting, context: Context, kind: EnvelopeKind, message: bytes
+) -> OpenedMessage:
+    lengths = _list_lengths(setting)
+    return open_sealed(message, kind, context, setting.operators, lengths)
 
 
 def _digest(context: Context, listed: bytes) -> bytes:

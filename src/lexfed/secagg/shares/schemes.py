@@ -17,7 +17,8 @@ Any t sums give the sum, so R - t aggregators may be lost.
     coefficients that gives them the shares they hold. A simulator draws uniform
     shares; it is exact up to the generator that the coefficients come from.
 
-Both are linear: sums of shares are shares of the sum, and reveal nothing else.
+Both are linear: sums of shares are shares of the sum, and reveal nothing else. Seats of
+aggregators are 0 to R - 1; `needed` sums open the sum, and one fewer reveal nothing.
 
 **The field.** 2^61 = 1 modulo p, so the bits above the 61st are added to those below.
 Elements are kept below p. Nothing here overflows a word of 64 bits:
@@ -32,7 +33,6 @@ Sums of 65,536 vectors of 44-bit integers stay below p / 2.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,61 +59,6 @@ MOST_POINTS = 7
 """Points are 1 to 7: larger ones could overflow `evaluate`."""
 
 Residues = NDArray[np.uint64]
-
-
-class SharingScheme(Protocol):
-    """A way to share vectors. Seats of aggregators are 0 to R - 1."""
-
-    @property
-    def operators(self) -> int:
-        """Number of aggregators, R."""
-        ...
-
-    @property
-    def length(self) -> int:
-        """Number of values in a vector."""
-        ...
-
-    @property
-    def needed(self) -> int:
-        """Number of aggregators' sums that open the sum; one fewer learn nothing."""
-        ...
-
-    @property
-    def largest(self) -> int:
-        """The largest size of a sum that is decoded exactly."""
-        ...
-
-    @property
-    def sum_bytes(self) -> int:
-        """The length of an aggregator's sum."""
-        ...
-
-    def packed(self) -> bytes:
-        """Return the bytes that are hashed into the agreement."""
-        ...
-
-    def share_bytes(self, seat: int) -> int:
-        """Return the length of an aggregator's share."""
-        ...
-
-    def split(
-        self, values: Integers, context: bytes, source: RandomSource
-    ) -> list[bytes]:
-        """Return one share for each aggregator."""
-        ...
-
-    def check(self, share: bytes) -> None:
-        """Refuse a share that is no vector of elements."""
-        ...
-
-    def add(self, seat: int, shares: Iterable[bytes], context: bytes) -> bytes:
-        """Return the sum of one aggregator's shares."""
-        ...
-
-    def open(self, sums: Mapping[int, Bytes], bound: int) -> Integers:
-        """Return the sum of the vectors, from enough aggregators' sums by seat."""
-        ...
 
 
 def _check_values(values: Integers, length: int, largest: int) -> None:
@@ -288,6 +233,9 @@ class PolynomialSharing:
         if max(int(values.max()), -int(values.min())) > bound:
             raise SecAggError("a sum left its bound: it may have wrapped around")
         return values
+
+
+SharingScheme = AdditiveSharing | PolynomialSharing
 
 
 def _pack(elements: Residues) -> bytes:

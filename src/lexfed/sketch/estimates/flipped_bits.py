@@ -135,7 +135,6 @@ def intersection_size(left: FlippedBits, right: FlippedBits) -> Estimate:
 def _three(
     left: FlippedBits, right: FlippedBits
 ) -> tuple[_Counted, _Counted, _Counted]:
-    """Linear counting of both sets and of their union."""
     width = len(left.bits)
     if width != len(right.bits):
         raise ValueError(

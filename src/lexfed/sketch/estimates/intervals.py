@@ -29,13 +29,9 @@ RowEstimates = Floats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value computed from noised cells.
+    """A value computed from noised cells, with its estimated variance and interval.
 
-    Attributes:
-        value: unbiased, or for ratios with the bias of first order removed.
-        variance: estimated variance of `value`.
-        low: lower end of the interval.
-        high: upper end of the interval.
+    The value is unbiased, or for ratios has the bias of first order removed.
     """
 
     value: float

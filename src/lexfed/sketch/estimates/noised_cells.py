@@ -64,13 +64,10 @@ class HashedPlaces(Protocol):
 
 @dataclass(frozen=True)
 class NoisedCells:
-    """Cells with independent noise of mean zero and known variance.
+    """Cells [depth, width] with independent noise of mean zero and known variance.
 
-    Attributes:
-        cells: [depth, width], at least two of each, as released.
-        noise_variance: of each cell; 0 for a site's own table.
-        signed: whether it is a Count-Sketch; otherwise it is a Count-Min sketch.
-        kurtosis: of the noise; 3 is Gaussian, Laplace has more (`noise.laplace`).
+    A site's own table has variance 0. A signed table is a Count-Sketch, any other a
+    Count-Min sketch. The kurtosis 3 is Gaussian; Laplace has more (`noise.laplace`).
     """
 
     cells: Floats

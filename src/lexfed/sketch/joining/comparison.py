@@ -33,14 +33,8 @@ from lexfed.sketch.joining.offered_sketch import OfferedSketch
 class PeopleOverlap:
     """The comparison of two sketches; each interval holds the truth with 95 %.
 
-    Attributes:
-        left: people of the first organisation.
-        right: people of the second.
-        both: people of both.
-        either: people of at least one.
-        jaccard: both / either.
-        left_share: the part of the first one's people that the second one has too.
-        right_share: the other way round.
+    `left` and `right` are the people of each, `either` those of at least one, `jaccard`
+    is both / either, and `left_share` the part of the first one's people in both.
     """
 
     left: Estimate

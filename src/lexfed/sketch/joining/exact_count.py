@@ -85,13 +85,10 @@ MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public agreement of both sides.
+    """The public agreement of both sides: neither has more people than `size`.
 
-    A budget too small to be useful is refused, with the smallest useful one.
-
-    Attributes:
-        size: neither side has more people than this.
-        epsilon: what one person of a side pays whenever that side tells a number.
+    One person of a side pays `epsilon` whenever that side tells a number. A budget too
+    small to be useful is refused, with the smallest useful one.
     """
 
     size: int
@@ -195,17 +192,12 @@ def _least_useful(size: int) -> float:
 
 @dataclass(frozen=True)
 class ExactMessage:
-    """One file.
+    """One file, of a kind, with the agreed size and price.
 
-    Attributes:
-        kind: which.
-        size: agreed bound on people.
-        epsilon: agreed price.
-        question: SHA-256 of the question's file; empty in the question itself.
-        parts: messages of the protocol, or the secret.
-        people: how many the asking side has; 0 in files that leave.
-        data_set: name of the asking side's file, for its ledger; empty in files that
-            leave.
+    `question` is SHA-256 of the question's file, empty in the question itself. `parts`
+    are messages of the protocol, or the secret. `people` and `data_set`, the asking
+    side's number of people and the name of its file for its ledger, are empty in files
+    that leave.
     """
 
     kind: ExactMessageKind
@@ -294,8 +286,6 @@ def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessag
 
 
 class _Header(BaseModel):
-    """The head of a file, before its parts; unknown fields are errors."""
-
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )

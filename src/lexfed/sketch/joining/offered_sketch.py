@@ -48,17 +48,12 @@ _FAR = 40.0  # deviations of noise beyond which no cell of anybody lies
 
 @dataclass(frozen=True, eq=False)
 class OfferedSketch:
-    """A noised sketch of an organisation's people.
+    """A noised sketch of an organisation's people, of which there are at most `size`.
 
-    Attributes:
-        size: agreed bound on people.
-        shape: of the table, with the seed and the form of the keys.
-        epsilon: what one person pays, added or removed.
-        delta: as usual; None: epsilon is pure.
-        noise: on table and count.
-        private: whether nobody can predict or repeat the noise; False in tests.
-        cells: of the table, [width].
-        people: how many there are, with noise.
+    The shape has the seed and the form of the keys. `epsilon` and `delta` are what one
+    person pays, added or removed; without a delta epsilon is pure. `cells` are the
+    table, [width], and `people` their number, both with noise, which is `private` if
+    nobody can repeat it.
     """
 
     size: int
@@ -179,8 +174,6 @@ def offer(
 
 
 class _Header(BaseModel):
-    """The head of a file, before its cells; unknown fields are errors."""
-
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )

@@ -68,13 +68,7 @@ _ROOM = 1e-9  # relative room for rounding, within the budget
 
 @dataclass(frozen=True)
 class JoiningNoise:
-    """The noise of a sketch; public.
-
-    Attributes:
-        kind: its law.
-        table: scale or deviation on every cell of the table.
-        count: the same on the number of people.
-    """
+    """The noise of a sketch: scale or deviation on each cell, and on the count."""
 
     kind: JoiningNoiseKind
     table: float
@@ -177,11 +171,9 @@ class JoiningNoise:
 class JoiningTerms:
     """The agreement of both sides, and the price that one of them pays.
 
-    Attributes:
-        size: no organisation has more people than this, as both know.
-        seed: of the hashes; the same on both sides.
-        epsilon: what one person pays, added or removed.
-        delta: with it noise is Gaussian; None: Laplace, and epsilon is pure.
+    No organisation has more people than `size`, as both know; both hash with one seed.
+    One person pays `epsilon`, added or removed. With a delta noise is Gaussian; without
+    it is Laplace, and epsilon is pure.
     """
 
     size: int

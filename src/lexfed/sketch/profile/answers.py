@@ -55,15 +55,11 @@ class ProfiledQuantile:
 
 @dataclass(frozen=True)
 class ProfiledHistogram:
-    """Persons by the size of a number.
+    """Persons by the size of a number, in bars of equal width or of half octaves.
 
-    Attributes:
-        edges: of the bars, rising, one more than bars.
-        counts: of each bar; noise may leave less than nobody.
-        reaches: half the widths of their intervals.
-        below: persons whose number is less than the first edge.
-        above: persons whose number is more than the last edge.
-        by_size: whether bars are half octaves and not of equal width.
+    `edges` rise, one more than bars; noise may leave less than nobody in a bar.
+    `reaches` are half the widths of the bars' intervals, `below` and `above` the
+    persons outside the edges.
     """
 
     edges: tuple[float, ...]

@@ -8,13 +8,10 @@ v (I - 11' / m'). A weighted sum w'h has the variance
 
     v (w'w - (sum w)^2 / m'),
 
-so that, where n is well known, counting from either end gives the same, as exact as
-from the nearer one.
-
-A long tail of empty cells adds up much noise, and a quantile far out would end anywhere
-in it. So the value of a quantile, though not its interval, is read from the *occupied*
-cells alone: from the first to the last run of 1, 2, 4 ... cells whose sum stands out of
-the noise, as `queries.refinements` has it.
+so that, where n is well known, counting from either end is as exact as from the nearer
+one. The value of a quantile, though not its interval, is read from the *occupied* cells
+alone: from the first to the last run of 1, 2, 4 ... cells whose sum stands out of the
+noise (docs/theory/profile-answers.md).
 """
 
 import math
@@ -38,13 +35,9 @@ from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 @dataclass(frozen=True)
 class QuantileSpan:
-    """Cells in which a share of all values may be reached.
+    """Cells in which a share of all values may be reached, from `low` to `high`.
 
-    Attributes:
-        cell: where it most likely is.
-        share: how far into that cell, 0 to 1.
-        low: the first cell of the interval.
-        high: the last one.
+    It is most likely reached in `cell`, after `share` (0 to 1) of the way through it.
     """
 
     cell: int
@@ -55,13 +48,10 @@ class QuantileSpan:
 
 @dataclass(frozen=True)
 class Spread:
-    """Persons by cell, the last of which is for those without a value.
+    """Persons by cell as released; the last cell is for those without a value.
 
-    Attributes:
-        noised: as released.
-        variance: of the noise on each.
-        people: how many there are, from other tables.
-        doubt: the variance of that number; infinite if it is not known.
+    `people` is their number from other tables, and `doubt` the variance of that number;
+    infinite if it is not known.
     """
 
     noised: Floats
@@ -95,7 +85,6 @@ class Spread:
 
     @property
     def _lengths(self) -> list[int]:
-        """Lengths of runs of cells."""
         return [2**power for power in range((len(self.noised) - 1).bit_length())]
 
     @cached_property
@@ -207,10 +196,7 @@ class PersonTotal:
         return _together(self.tables)
 
     def without(self, released: ReleasedTable) -> Estimate:
-        """Return the number of persons from all other tables: independent of this one.
-
-        It has an infinite variance if there is no other table.
-        """
+        """Return the number from all other tables, of infinite variance without any."""
         return _together([other for other in self.tables if other is not released])
 
 

@@ -46,14 +46,10 @@ ProfiledKind = Literal["number", "category", "flag"]
 
 @dataclass(frozen=True)
 class ProfiledColumn:
-    """One column of a profile, as declared; its unknown parts are None.
+    """One column of a profile, as declared.
 
-    Attributes:
-        name: as in the configuration.
-        kind: number, category or flag; texts and keys are not profiled.
-        tier: how sensitive it is.
-        range: lowest and highest value of a number; None if it is sought.
-        values: the list of a category; None if it is sought.
+    The kind is number, category or flag: texts and keys are not profiled. The range of
+    a number, or the list of a category, is None if it is sought.
     """
 
     name: str
@@ -89,22 +85,14 @@ ColumnNote = Literal[
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """The profile of a column.
+    """The profile of a column; a part that was not requested or not found is empty.
 
-    Attributes:
-        name: as in the configuration.
-        kind: number, category or flag.
-        tier: label of how sensitive it is.
-        missing: share of persons without a value; None if it was not asked.
-        range: of a number: what to declare, declared or found.
-        quantiles: of a number.
-        histogram: of a number.
-        values: of a category or a flag, with counts; as declared, or as found, the
-            most frequent first.
-        other: persons with a value that is not listed.
-        distances: between sites, where each has tables of its own.
-        notes: why something is missing.
-        found: whether range or values come from the data and not from a declaration.
+    `tier` is a label. Numbers have a range to declare, quantiles and a histogram;
+    categories and flags have values with counts, as declared, or as found with the most
+    frequent first, and `other` persons with a value that is not listed. `missing` is
+    the share of persons without a value; `distances` compare sites that have tables of
+    their own; `found` says that range or values come from the data and not from a
+    declaration.
     """
 
     name: str
@@ -138,13 +126,8 @@ class ColumnProfile:
 class FederationProfile:
     """The profile of a federation.
 
-    Attributes:
-        people: how many persons there are, which is public.
-        sites: their names.
-        columns: what is known about each.
-        overlaps: of every two sites, where persons have keys.
-        elsewhere: of every site with all others, likewise.
-        lexfed_profile: the version.
+    `people` is public. Sites are compared, in pairs and with all others, where persons
+    have keys.
     """
 
     people: float

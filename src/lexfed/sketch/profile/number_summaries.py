@@ -4,12 +4,8 @@
 Both tables answer every question, with independent noise. Each interval gets its part
 of the error, so that their intersection holds the truth as often as one alone would
 (Bonferroni); half octaves are finer near zero, bins elsewhere.
-
-The range is where 99 % of all values lie, widened outward to round numbers: it is to be
-declared, and values outside are clamped. Where noise leaves the ends open, it goes as
-far as their intervals, but not beyond cells that are seen to be occupied. Noise hides
-the ends of a distribution, though: the more persons a cell can have unseen, the further
-it goes on from there, half of the way to the end of the interval at most.
+docs/theory/profile-answers.md says how the range to declare follows: values outside are
+clamped.
 """
 
 import math
@@ -155,8 +151,8 @@ def _end(
 ) -> float:
     """The upper end of a range, from its upper quantile.
 
-    `seen` is the end of the occupied cells, `asked` that of the bins, and `part` how
-    much of the way from there to the end of the interval is added.
+    `occupied` is the end of the occupied cells, and `part` how much of the way from
+    there to the end of the interval is added.
     """
     furthest = bins_end if quantile.high is None else min(quantile.high, bins_end)
     inner = max(min(quantile.value, bins_end), min(furthest, occupied))
@@ -219,7 +215,6 @@ def _bars(scale: CellScale, starts: list[int], by_size: bool) -> ProfiledHistogr
 
 
 def _persons(spread: Spread, start: int, stop: int) -> Estimate:
-    """Persons in the cells from one to before another."""
     weights = np.zeros(len(spread.noised))
     weights[start:stop] = 1.0
     return spread.weighted(weights)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values and how many persons have them: of a declared list, or found letter by letter.
 
-Cells of a declared list are all released, and their intervals are the usual ones. A
-list that was found is another matter: a value is on it *because* its noised count y
-exceeded a threshold T, so y is too large on average. Given that, y follows a normal law
-cut off at T, and
+A value is on a list that was found *because* its noised count y exceeded a threshold T,
+so y is too large on average. Given that, y follows a normal law cut off at T, and
 
     P(Y >= y | Y > T) = Q((y - f) / s) / Q((T - f) / s),   Q the upper tail,
 
@@ -143,5 +141,4 @@ def _count_with_tail(
 
 
 def _tail(deviations: float) -> float:
-    """Upper tail of the normal law."""
     return math.erfc(deviations / math.sqrt(2)) / 2

@@ -9,20 +9,16 @@ slots that training has anyway:
     list           one cell for each value, and one for all others
 
 Edges are public. Where a profile was bought they are edges of its bins, so that both
-count the same persons, and `expected` is the histogram of the profile.
+count the same persons.
 
 **Test.** With p and q the distributions of two released histograms, the distance is |p
 - q|, the root of the sum of squared differences: .1 is as if 7 of 100 persons were in
-another cell. The measured distance is |p - q + e|, where e has three parts: noise in
-both histograms, and the chance that made the persons a sample of a larger population.
-By the triangle inequality
-
-    |p - q| >= |p - q + e| - |e|,
-
-and |e|^2 is a sum of squares of normal variables with variances l_1, l_2, ..., which
-exceeds sum l + 2 sqrt(x sum l^2) + 2 x max l with probability e^-x at most
-[LM00, Lemma 1]. So the lower end is sound whatever the distributions are, up to the
-first order in noise over total: a total that is lost in its noise says nothing.
+another cell. The measured distance is |p - q + e|, where e is the noise of both
+histograms, and the chance that drew their persons from larger populations. It is at
+most |e| too large, and |e|^2 is a sum of squares of normal variables with variances
+l_1, l_2, ..., which exceeds sum l + 2 sqrt(x sum l^2) + 2 x max l with probability e^-x
+at most [LM00, Lemma 1]. So the lower end is sound whatever the distributions are, up to
+the first order in noise over total: a total that is lost in its noise says nothing.
 
 A warning needs the lower end above `WORTH_A_WARNING`: large tables find differences
 that matter to nobody.
@@ -95,11 +91,9 @@ class NoisedHistogram:
 
 @dataclass(frozen=True)
 class Drift:
-    """The distance between two distributions.
+    """The distance between two distributions, as measured, noise included.
 
-    Attributes:
-        distance: as measured, noise included.
-        at_least: the lower end; 0 where nothing can be said.
+    The lower end `at_least` is 0 where nothing can be said.
     """
 
     distance: float
@@ -142,13 +136,10 @@ def _largest_square(spread: Floats, asked: int) -> float:
 class WatchedColumn:
     """A column that may be looked at.
 
-    Attributes:
-        name: of the column.
-        slots: where a unit's inputs hold it: a number, and where it is missing; or one
-            for each value of a list.
-        edges: between the cells of a number, rising; empty for a list.
-        expected: persons in each cell, as they were released before; or empty.
-        variance: of the noise on each of them.
+    `slots` are where a unit's inputs hold it: a number, and where it is missing; or one
+    for each value of a list. `edges` between the cells of a number rise; a list has
+    none. `expected` are the persons in each cell as they were released before, with
+    noise of a variance on each; or it is empty.
     """
 
     name: str

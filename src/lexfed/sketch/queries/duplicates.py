@@ -36,11 +36,10 @@ _HONEST = 2.0**53
 
 @dataclass(frozen=True)
 class DuplicateShare:
-    """The part of a site's persons that are at other sites.
+    """The estimated part of a site's persons that are at other sites, in [0, 1].
 
-    Attributes:
-        part: estimated, in [0, 1]; 0 where the size of the site is lost in the noise.
-        at_least: the lower end, for all sites at once.
+    It is 0 where the size of the site is lost in the noise; the lower ends `at_least`
+    hold for all sites at once.
     """
 
     part: float

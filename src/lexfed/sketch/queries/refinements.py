@@ -6,12 +6,10 @@ out* if it is above s sqrt(2 ln(m / a)), s the standard deviation of its noise a
 number of cells: noise whose tails are no heavier than normal ones exceeds that in one
 cell with probability a / m at most (Chernoff), hence in any of them with a at most.
 
-**Ends.** From the lowest to the highest half octave that stands out, and one further on
-either side, since the ends of a distribution have few persons. An end near zero costs
-no precision, and so is zero. Rounded outward so that BINS bins have round widths: bins
-of whole numbers then hold equally many of them.
-
-**Prefixes.** Those that stand out and have not ended, the largest first.
+**Ends** go from the lowest to the highest half octave that stands out, and one further
+on either side, since the ends of a distribution have few persons. An end near zero
+costs no precision, and so is zero. They are rounded outward so that BINS bins have
+round widths: bins of whole numbers then hold equally many of them.
 """
 
 import math

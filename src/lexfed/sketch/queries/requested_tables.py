@@ -66,8 +66,7 @@ class RequestedTable:
         column: whose values are counted; empty for the keys of persons.
         domain: which cells there are.
         slots: where a unit's inputs hold the counted value; empty for keys and where a
-            query says it. Of a text they are its first pairs of letters, so there are
-            as many as its level.
+            query says it. A text has one for each of its levels.
         width: cells of a row, those for other and missing values included.
         depth: rows, each with hashes of its own; 1 where cells are exact.
         seed: of the hashes; public.
@@ -141,13 +140,9 @@ def are_ends(low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A table with noise, as it was released.
+    """A table of `RequestedTable.shape` with noise of one variance on every cell.
 
-    Attributes:
-        table: what was requested.
-        asked: the ends of the bins, or the prefixes; empty for other domains.
-        counts: persons by cell, as `RequestedTable.shape`.
-        variance: of the noise on every cell.
+    `asked` holds the ends of the bins, or the prefixes; it is empty for other domains.
     """
 
     table: RequestedTable

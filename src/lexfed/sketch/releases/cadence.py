@@ -2,9 +2,8 @@
 """Cadence: how often a sketch gets new noise, and what that costs.
 
 Every new noise on the same people is a new release, and R releases of multiplier z cost
-as one of multiplier z/sqrt(R). A sketch that is renewed in each of T rounds uses up the
-budget with T although it hardly changes. So a noised sketch is kept, which costs
-nothing, and renewed only
+as one of multiplier z/sqrt(R). So a noised sketch is kept, which costs nothing, and
+renewed only
 
     every E rounds              ceil(T/E) releases, and
     when its subject changes    at most `changes` more,
@@ -103,11 +102,7 @@ class RenewedSketch:
     """
 
     def __init__(
-        self,
-        cadence: Cadence,
-        plan: NoisePlan,
-        ledger: Ledger,
-        source: RandomSource,
+        self, cadence: Cadence, plan: NoisePlan, ledger: Ledger, source: RandomSource
     ) -> None:
         """Nothing is charged before the first round that asks."""
         self._cadence = cadence

@@ -38,46 +38,28 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noised_sketch import (
-    Contribution,
     NoisedSketch,
     NoisedTable,
+    PlannedTable,
     check_tables,
     most_sensitive,
     person_moves,
 )
 from lexfed.terms import Neighbours
-from lexfed.tiers import Tier
 
 _LARGEST_CELL = 2**52
 _ROUNDING = 1e-14  # above the rounding of a sum of quotients
 
 
 @dataclass(frozen=True)
-class LaplaceColumn:
-    """One table of a release.
+class LaplaceColumn(PlannedTable):
+    """A table with noise of one scale; 1/scale is the epsilon of one count."""
 
-    Attributes:
-        name: of the column.
-        tier: of the column; None for presence, which is no attribute of anybody.
-        person: what one person may put into the table.
-        width: cells of a row.
-        scale: of the noise on every cell; 1/scale is the epsilon of one count.
-    """
-
-    name: str
-    tier: Tier | None
-    person: Contribution
-    width: int
     scale: float
 
     def __post_init__(self) -> None:
-        checks.in_range(1, 2**32, width=self.width)
+        super().__post_init__()
         checks.in_range(LEAST_SCALE, LARGEST_SCALE, scale=self.scale)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the table."""
-        return self.person.depth, self.width
 
     @property
     def variance(self) -> float:
@@ -128,7 +110,7 @@ class LaplacePlan:
             self.name,
             self.epsilon("add-remove"),
             most_sensitive(column.tier for column in self.columns),
-            sum(column.person.depth * column.width for column in self.columns),
+            sum(column.cells for column in self.columns),
         )
 
 

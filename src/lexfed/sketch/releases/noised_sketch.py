@@ -50,7 +50,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -103,11 +103,9 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The distance between all tables of neighbouring data, together.
+    """The distance between all tables of neighbouring data, together, in L1 and L2.
 
-    Attributes:
-        l1: bound on the sum of absolute changes.
-        l2: bound on the Euclidean norm of the change, never below the exact one.
+    The L2 norm is never below the exact one.
     """
 
     l1: int
@@ -153,34 +151,20 @@ def _squares(signed: bool, replaced: bool) -> int:
 
 
 @dataclass(frozen=True)
-class GaussianColumn:
-    """One table of a release.
+class PlannedTable:
+    """One table of a release, of a column or of one level of it.
 
-    Attributes:
-        name: of the column, or of one level of it.
-        tier: of the column; None for presence, which is no attribute of anybody.
-        person: what one person may put into the table.
-        width: cells of a row.
-        sigma: deviation of the noise on every cell, in counts.
+    The tier is None for presence, which is no attribute of anybody; `person` is what
+    one person may put into the table, `width` the cells of a row.
     """
 
     name: str
     tier: Tier | None
     person: Contribution
     width: int
-    sigma: float
 
     def __post_init__(self) -> None:
         checks.in_range(1, 2**32, width=self.width)
-        checks.finite_positive(sigma=self.sigma)
-        checks.in_range(
-            LEAST_MULTIPLIER, math.inf, noise_multiplier=self.sigma / self.clip
-        )
-
-    @property
-    def clip(self) -> float:
-        """The L2 sensitivity of the table under add/remove."""
-        return person_moves([self.person], "add-remove").l2
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -191,6 +175,25 @@ class GaussianColumn:
     def cells(self) -> int:
         """Number of cells."""
         return self.person.depth * self.width
+
+
+@dataclass(frozen=True)
+class GaussianColumn(PlannedTable):
+    """A table with noise of deviation `sigma` on every cell, in counts."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.finite_positive(sigma=self.sigma)
+        checks.in_range(
+            LEAST_MULTIPLIER, math.inf, noise_multiplier=self.sigma / self.clip
+        )
+
+    @property
+    def clip(self) -> float:
+        """The L2 sensitivity of the table under add/remove."""
+        return person_moves([self.person], "add-remove").l2
 
 
 @dataclass(frozen=True)
@@ -271,10 +274,8 @@ class NoisedTable:
 class NoisedSketch:
     """A noised sketch that may leave, and the event that was charged for it.
 
-    Attributes:
-        tables: in the order of the plan.
-        event: what was charged.
-        private: whether nobody can predict or repeat the noise; False in tests.
+    Tables are in the order of the plan. It is `private` if nobody can predict or repeat
+    the noise; tests can.
     """
 
     tables: tuple[NoisedTable, ...]
@@ -313,18 +314,6 @@ def add_noise(
         variance = grid.sigma**2 + grid.release_step**2 / 12.0
         noised.append(NoisedTable(column.name, cells, variance))
     return tuple(noised)
-
-
-class PlannedTable(Protocol):
-    """One table of a plan, whatever its noise."""
-
-    @property
-    def name(self) -> str:
-        """Of its column."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the table."""
 
 
 def check_tables(

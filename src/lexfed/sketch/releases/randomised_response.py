@@ -46,13 +46,9 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class FlipPlan:
-    """The flipping of the bits of one filter; public.
+    """The flipping of the bits of one filter, which has one row; public.
 
-    Attributes:
-        person: what one person may put into the filter, which has one row.
-        budget: the pure epsilon that may be spent; one too small to be useful is
-            refused.
-        neighbours: the relation that it holds for.
+    A pure epsilon of `budget` may be spent; one too small to be useful is refused.
     """
 
     person: Contribution
@@ -115,14 +111,9 @@ class FlipPlan:
 
 @dataclass(frozen=True, eq=False)
 class FlippedFilter:
-    """A filter after randomised response.
+    """A filter after randomised response, with the pure epsilon of one release.
 
-    Attributes:
-        bits: as many as there were.
-        flip: probability with which each was flipped.
-        epsilon: pure, for one release.
-        neighbours: the relation that it holds for.
-        private: whether nobody can predict or repeat the coins; False in tests.
+    It is `private` if nobody can predict or repeat the coins; tests can.
     """
 
     bits: Bools
@@ -133,11 +124,7 @@ class FlippedFilter:
 
 
 def release_bits(
-    plan: FlipPlan,
-    event: Release,
-    bits: Bools,
-    ledger: Ledger,
-    source: RandomSource,
+    plan: FlipPlan, event: Release, bits: Bools, ledger: Ledger, source: RandomSource
 ) -> FlippedFilter:
     """Charge for a flipped filter, then flip its bits.
 

@@ -147,7 +147,6 @@ class RunningSums:
 
 
 def _sum(parts: SumNode) -> NoisedTable:
-    """Return the sum of the same table of several nodes."""
     return NoisedTable(
         parts[0].name,
         np.sum([part.cells for part in parts], axis=0),

@@ -50,13 +50,7 @@ _BLOCK = 1 << 14
 
 @dataclass(frozen=True)
 class TripleShare:
-    """One party's part of a triple.
-
-    Attributes:
-        mask: of A, [sites, width].
-        gram: of A A^T, [sites, sites].
-        squares: of A o A, [sites, width].
-    """
+    """One party's part of a triple: of A, A A^T and A o A."""
 
     mask: Words32
     gram: Words32

@@ -15,32 +15,23 @@ each of at most p sites where the person is, the filter changes in c at most, by
 - Of a site i with and a site j without, by b_j[c], which is 0 or 1: p (n - p) pairs.
 - Of a site with the person, t_i changes by one: p sizes.
 
-So pairs move by sqrt(p (n - p) + p (p - 1)/2) in L2, sizes by sqrt(p). With p = 1, a
-person at one site, these are sqrt(n - 1) and 1. The bounds are attained, if all other
-sites have place c set by other persons.
-
-The factor b_j[c] is at most one because filters hold bits. In a table of counts it is
-the number of persons who share the place, which nothing bounds. And a *site* that sent
-1000 in place c would read place c of all other sites through the noise: that shares are
-bits is part of the privacy of others, so it is tested on the shares (`beaver_triples`).
+So pairs move by sqrt(p (n - p) + p (p - 1)/2) in L2, sizes by sqrt(p), attained if all
+other sites have place c set. The factor b_j[c] is at most one because filters hold
+bits, so that shares are bits is tested on the shares (`beaver_triples`).
 
 **Noise.** An aggregator knows the noise that it added. So each adds Skellam noise of
 the full variance (Theorem D in `privacy.noise.shares`), and the charge holds against
-either of them, and against whoever sees the *sum* of their shares. It says nothing of
-one share alone: noise is small beside the words of a triple, and the dealer knows the
-triple. A mask that the aggregators have in common makes single shares uniform to the
-dealer, and to everybody else.
+either of them, and against whoever sees the *sum* of their shares. Single shares are
+hidden from the dealer, and from everybody else, by a mask that the aggregators have in
+common (docs/theory/sketch-sharing.md).
 
 **Estimates.** With filters of m bits, t_A and t_B set bits and t_AB that both have set,
 the union has t_U = t_A + t_B - t_AB, and by linear counting (Whang et al. 1990)
 
     n(t) = ln(1 - t/m) / ln(1 - 1/m),    I = n(t_A) + n(t_B) - n(t_U).
 
-The variance has the two parts of `estimates.flipped_bits`. Keys that share places give
-
-    m (1/q_U - 1/q_A - 1/q_B + 2 q_U/(q_A q_B) - 1 - I/m),    q = 1 - t/m.
-
-Noise of variance v on every count gives, with slopes n' = 1/((m - t) ln(m/(m - 1))),
+The variance has the two parts of `estimates.flipped_bits`, where noise of variance v on
+every count gives, with slopes n' = 1/((m - t) ln(m/(m - 1))),
 
     v ((n'_A - n'_U)^2 + (n'_B - n'_U)^2 + n'_U^2).
 
@@ -193,15 +184,10 @@ def width_for(people: int) -> int:
 
 @dataclass(frozen=True)
 class CommonBits:
-    """Opened counts of common bits; sizes on the diagonal.
+    """Opened counts of common bits, [sites, sites]; sizes on the diagonal.
 
-    Attributes:
-        sites: names, in the order of rows and columns.
-        counts: [sites, sites], symmetric, with noise.
-        variance: of the noise on every count.
-        width: bits of a filter.
-        left_out: sites whose shares were not bits.
-        private: whether nobody can predict or repeat the noise; False in tests.
+    Every count has noise of one variance. `left_out` are sites whose shares were not
+    bits. It is `private` if nobody can predict or repeat the noise; tests can.
     """
 
     sites: tuple[str, ...]
@@ -244,7 +230,6 @@ class CommonBits:
 
     @cached_property
     def _sizes(self) -> tuple[Floats, Floats, Floats]:
-        """Items, slopes and variances of the sites."""
         return self._counted(np.diagonal(self.counts), self.variance)
 
     @cached_property

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opened tables in few bytes, close to the entropy of their noise.
 
-Shares and masked vectors are uniform and cannot be compressed; they are made small
-before, by a narrow ring and by seeds. An opened table is mostly noise of deviation s,
-whose entropy is about log2(s sqrt(2 pi e)) bits a cell: 5.4 for s = 10, where a cell
-in 64 bits takes twelve times as much.
+An opened table is mostly noise of deviation s, whose entropy is about
+log2(s sqrt(2 pi e)) bits a cell: 5.4 for s = 10.
 
     value - smallest  =  low bits, k of them  +  2^k (plane 0 + 2^8 plane 1 + ...)
 

@@ -16,16 +16,13 @@ The sum of a cell then stays within
 but for the probability of `shares.wrap_probability`, if the declared number of
 people is right. If it is not, a sum may wrap: a wrong answer, no loss of privacy.
 
-**Agreement.** For cells of different sites to mean the same, their tables need the same
-kind, seed and domain too: the shapes. Plan and shapes have a digest, which goes into
-the context of every mask, share and ciphertext, so that sites with other plans do not
-understand each other. That is the lock; `check_announced` is the door plate, which
-names the difference before anything is spent.
+**Agreement.** The digest of plan and shapes goes into the context of every mask, share
+and ciphertext, so that sites with other plans do not understand each other;
+`check_announced` names the difference before anything is spent.
 
-**Plausibility.** Nobody sees, so nobody can check, the content of a share or a masked
-vector. The opened sum has properties that lies easily miss, and asking costs nothing,
-since the sum is private already. With n people of at most o occurrences each, and noise
-of deviation s on every cell of rows of w,
+**Plausibility.** Nobody can check the content of a share or a masked vector. With n
+people of at most o occurrences each, and noise of deviation s on every cell of rows of
+w, in the opened sum
 
     every row of counts has the same total, from 0 to n o
     no cell of counts is below 0
@@ -34,10 +31,8 @@ of deviation s on every cell of rows of w,
 but for noise. Each is tested with room for the noise so that honest sums fail one of
 all tests with probability 10^-6 at most: by Bernstein's inequality, which holds for
 Skellam noise and for the narrower Gaussian, a sum of deviation d exceeds z d with
-probability at most exp(-z^2 / (2 (1 + z/(3 d)))).
-
-A site that lies within these bounds is not found: it can send any counts that it could
-have. The effect of its lie is bounded where answers are used.
+probability at most exp(-z^2 / (2 (1 + z/(3 d)))). A lie within these bounds is not
+found.
 """
 
 import math
@@ -91,9 +86,7 @@ _HINT = "a site sent what no data give: find it before this sum is used"
 class MaskedPlan:
     """A plan whose noise comes in shares; public, the same at every site.
 
-    Attributes:
-        plan: what leaves; its sigmas are what is charged.
-        cohort: the sites that add noise, and the assumptions about them.
+    The plan's sigmas are what is charged.
     """
 
     plan: NoisePlan
@@ -145,10 +138,7 @@ class MaskedPlan:
 
 
 def noised_share(
-    masked: MaskedPlan,
-    tables: Sequence[Integers],
-    ledger: Ledger,
-    source: RandomSource,
+    masked: MaskedPlan, tables: Sequence[Integers], ledger: Ledger, source: RandomSource
 ) -> Integers:
     """Charge a site's ledger for the sum, then noise its tables, ready to be masked.
 

@@ -6,21 +6,15 @@
     ExactCounts   S_1[x] += 1                     for small domains
     BloomFilter   bit[column(x)] = 1              (Bloom 1970, with k = 1 hash)
 
-Tables of counts are linear: the table of two data sets together is the sum of their
-tables, so sites, regions and a root can add them in any order. A table of half the
-width is the sum of neighbouring columns.
+Tables of counts are linear: sites, regions and a root can add them in any order. A
+table of half the width is the sum of neighbouring columns.
 
-Items are counted in blocks, each row by one histogram over 2w places, the sign and the
-column; Count-Min adds the halves, Count-Sketch subtracts them.
-
-**One hash in filters.** Without noise more hashes mean fewer false answers. Under
-randomised response each of k bits of an item gets only epsilon / k, and sizes of sets
-are far less certain for every k > 1: at w = 65,536, sets of 10,000 that share 3,000 and
-epsilon 2, an intersection has a standard deviation of 95 with k = 1 and of 676 with k =
-4.
+**One hash in filters.** Under randomised response each of k bits of an item gets only
+epsilon / k, and sizes of sets are far less certain for every k > 1: at w = 65,536, sets
+of 10,000 that share 3,000 and epsilon 2, an intersection has a standard deviation of 95
+with k = 1 and of 676 with k = 4.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -39,7 +33,7 @@ CELL_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
-class CountTable(ABC):
+class CountTable:
     """A table of counts: built, added, written and read.
 
     `cells` are [depth, width] and cannot be written to.
@@ -82,19 +76,8 @@ class CountTable(ABC):
         for start in range(0, len(items), length):
             block = slice(start, start + length)
             weights = None if counts is None else counts[block]
-            cls._count(shape, cells, items[block], weights)
+            _count(shape, cells, items[block], weights)
         return cls(shape, cells)
-
-    @classmethod
-    @abstractmethod
-    def _count(
-        cls,
-        shape: SketchShape,
-        cells: Integers,
-        items: ItemKeys,
-        counts: Integers | None,
-    ) -> None:
-        """Add a block of items to cells, in place."""
 
     def add(self, other: "CountTable", where: str = "sketch") -> Self:
         """Return the sum of two tables of one shape; `where` names the second."""
@@ -136,38 +119,16 @@ class CountTable(ABC):
         return cls(expected, raw.reshape(expected.depth, expected.width))
 
 
-class _Hashed(CountTable):
-    """Tables with hashed columns; `_second_half` is the count of an item of sign -1."""
-
-    _second_half: ClassVar[int]
-
-    @classmethod
-    def _count(
-        cls,
-        shape: SketchShape,
-        cells: Integers,
-        items: ItemKeys,
-        counts: Integers | None,
-    ) -> None:
-        width = shape.width
-        for row, places in zip(cells, shape.rows.places(items), strict=True):
-            histogram = _histogram(places, counts, 2 * width)
-            row += histogram[:width]
-            row += cls._second_half * histogram[width:]
-
-
-class CountMin(_Hashed):
+class CountMin(CountTable):
     """Counts of hashed items; every cell is at least the count of each item in it."""
 
     kind = SketchKind.COUNT_MIN
-    _second_half = 1
 
 
-class CountSketch(_Hashed):
+class CountSketch(CountTable):
     """Counts of hashed items with random signs, so that collisions cancel in mean."""
 
     kind = SketchKind.COUNT_SKETCH
-    _second_half = -1
 
 
 class ExactCounts(CountTable):
@@ -175,18 +136,23 @@ class ExactCounts(CountTable):
 
     kind = SketchKind.EXACT
 
-    @classmethod
-    def _count(
-        cls,
-        shape: SketchShape,
-        cells: Integers,
-        items: ItemKeys,
-        counts: Integers | None,
-    ) -> None:
-        if int(items.max()) >= shape.width:
+
+def _count(
+    shape: SketchShape, cells: Integers, items: ItemKeys, counts: Integers | None
+) -> None:
+    """Add items to cells; a hashed row by one histogram over sign and column."""
+    width = shape.width
+    if shape.kind is SketchKind.EXACT:
+        if int(items.max()) >= width:
             what = "an item lies outside the declared domain"
             raise DataError([Problem("sketch", what, "declare it, or leave it out")])
-        cells[0] += _histogram(items.astype(np.int64), counts, shape.width)
+        cells[0] += _histogram(items.astype(np.int64), counts, width)
+        return
+    sign = -1 if shape.kind is SketchKind.COUNT_SKETCH else 1
+    for row, places in zip(cells, shape.rows.places(items), strict=True):
+        histogram = _histogram(places, counts, 2 * width)
+        row += histogram[:width]
+        row += sign * histogram[width:]
 
 
 def _histogram(places: Integers, counts: Integers | None, size: int) -> Integers:

@@ -39,11 +39,8 @@ LARGEST_EXACT = 4096
 class TreeShape:
     """Everything public about a tree; trees of equal shape can be added.
 
-    Attributes:
-        bins: SHA-256 of the declared domain, in hexadecimal.
-        size: how many values the domain has.
-        branching: children per node; 16 or 4 have the least error in most cases.
-        rows: hash functions of levels that are sketches; none where all are exact.
+    `bins` is SHA-256 of the declared domain, of `size` values. A branching of 16 or 4
+    has the least error in most cases. `rows` hash the levels that are sketches.
     """
 
     bins: str
