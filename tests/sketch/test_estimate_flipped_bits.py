@@ -69,6 +69,15 @@ def test_noise_can_hide_a_small_set() -> None:
     assert got.low < got.value < 0 < got.high
 
 
+def test_a_union_has_the_items_of_both_sets() -> None:
+    bits = np.arange(2**14)
+    left, right = (
+        FlippedBits(bits < 60, 0.0),
+        FlippedBits((bits >= 20) & (bits < 80), 0.0),
+    )
+    assert flipped_bits.union_size(left, right).value == pytest.approx(80, rel=0.01)
+
+
 def test_a_full_filter_is_refused() -> None:
     full = FlippedBits(np.ones(64, dtype=np.bool_), 0.1)
     with pytest.raises(DataError, match="full"):

@@ -6,6 +6,7 @@ import pytest
 
 from lexfed.arrays import Floats
 from lexfed.sketch.profile.answers import ProfiledNumber, ProfiledQuantile
+from lexfed.sketch.profile.cell_spread import Spread
 from lexfed.sketch.profile.number_summaries import (
     SHARES,
     CellScale,
@@ -199,3 +200,21 @@ def test_a_single_value_is_shown_by_bins() -> None:
 def test_nobody_has_no_quantiles() -> None:
     table = Federation(20.0).bins("x", [np.full(100, np.nan)], (0.0, 1.0))
     assert quantiles([CellScale.of(table, exactly(100))]) == ()
+
+
+def scale_of(counts: list[float], low: float, high: float) -> CellScale:
+    """Cells below, between and above two ends, and one for missing values."""
+    spread = Spread(np.array(counts), 1e-6, sum(counts))
+    return CellScale(spread, np.array([-np.inf, low, high, np.inf]))
+
+
+def test_tables_that_contradict_each_other_leave_the_first() -> None:
+    scales = [scale_of([0.0, 100.0, 0.0, 0.0], at, at + 1) for at in (2.0, 5.0)]
+    median = quantiles(scales)[2].at
+    assert (median.low, median.high) == (2.0, 3.0)
+    assert 2.0 <= median.value <= 3.0
+
+
+def test_values_below_all_bins_have_the_lowest_edge_and_no_end() -> None:
+    [median] = quantiles([scale_of([100.0, 0.0, 0.0, 0.0], 2.0, 3.0)])[2:3]
+    assert (median.at.low, median.at.value, median.at.high) == (None, 2.0, 2.0)
