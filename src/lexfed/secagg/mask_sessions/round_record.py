@@ -12,13 +12,21 @@ docs/theory/secure-aggregation.md lists the fields and the bytes that sites sign
 that a verifier needs none of this code.
 """
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+)
 
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import SecAggError
@@ -33,21 +41,33 @@ from lexfed.secagg.primitives.ring import Ring
 from lexfed.terms import DIGEST, SITE_NAME
 
 _MOST_BYTES = 16 * 2**20
-_DIGESTS = ("session", "policy", "server", "roster", "model", "key_list")
+_SIGNATURE = r"[A-Za-z0-9+/]{85}[AQgw]=="
+_STRICT = ConfigDict(strict=True, extra="forbid")
 
-RecordedDigest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
-RecordedSignature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{85}[AQgw]==$")]
+
+def _matching(text: object, pattern: str) -> str:
+    if not isinstance(text, str) or not re.fullmatch(pattern, text):
+        raise ValueError("expected other text")
+    return text
+
+
+RecordedDigest = Annotated[
+    bytes,
+    PlainValidator(lambda text: bytes.fromhex(_matching(text, DIGEST))),
+    PlainSerializer(bytes.hex),
+]
+RecordedSignature = Annotated[
+    bytes,
+    PlainValidator(lambda text: b64decode(_matching(text, _SIGNATURE))),
+    PlainSerializer(lambda signature: b64encode(signature).decode()),
+]
 RecordedName = Annotated[str, Field(pattern=f"^{SITE_NAME}$")]
 RecordedNumber = Annotated[int, Field(ge=0, le=2**53 - 1)]
 RecordedSeat = Annotated[int, Field(ge=0, lt=2**16)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class WrittenTerms(_Strict):
-    """The terms of an epoch."""
+class _WrittenTerms(BaseModel):
+    model_config = _STRICT
 
     rounds: RecordedNumber
     colluders: RecordedNumber
@@ -57,107 +77,47 @@ class WrittenTerms(_Strict):
     least_change: RecordedNumber
 
 
-class WrittenRecord(_Strict):
-    """A record with text in place of bytes."""
+def _read_terms(value: object) -> MaskTerms:
+    terms = _WrittenTerms.model_validate(value).model_dump()
+    return MaskTerms(ring=Ring(terms.pop("bits")), **terms)
 
-    format: Literal["lexfed-secagg-round-v1"] = "lexfed-secagg-round-v1"
-    session: RecordedDigest
-    epoch: RecordedNumber
-    policy: RecordedDigest
-    server: RecordedDigest
-    roster: RecordedDigest
-    terms: WrittenTerms
-    round: RecordedNumber
-    model: RecordedDigest
-    key_list: RecordedDigest
-    names: tuple[RecordedName, ...]
-    cohort: tuple[RecordedSeat, ...]
-    survivors: tuple[RecordedSeat, ...]
-    consents: dict[RecordedName, RecordedSignature]
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "WrittenRecord":
-        """Write the values of a record."""
-        terms: MaskTerms = values["terms"]
-        text = {name: values[name].hex() for name in _DIGESTS}
-        text["terms"] = WrittenTerms(
-            rounds=terms.rounds,
-            colluders=terms.colluders,
-            least_sites=terms.least_sites,
-            bits=terms.ring.bits,
-            length=terms.length,
-            least_change=terms.least_change,
-        )
-        text["consents"] = {
-            name: b64encode(signature).decode()
-            for name, signature in values["consents"].items()
-        }
-        return cls(**{**values, **text})
+def _written_terms(terms: MaskTerms) -> dict[str, int]:
+    numbers = {**vars(terms), "bits": terms.ring.bits}
+    del numbers["ring"]
+    return numbers
 
-    def to_bytes(self) -> bytes:
-        """Return the canonical JSON."""
-        return canonical_bytes(self.model_dump(mode="json"))
 
-    @classmethod
-    def read(cls, data: bytes) -> "WrittenRecord":
-        """Read canonical JSON; anything else is refused."""
-        if len(data) > _MOST_BYTES:
-            raise SecAggError(f"a record of {len(data)} bytes is too long")
-        try:
-            written = cls.model_validate_json(data)
-            written._terms()
-        except ValueError as error:
-            raise SecAggError("this is not the record of a round") from error
-        # One record, one hash: no spaces, no order of one's own, no key twice.
-        if written.to_bytes() != data:
-            raise SecAggError("the record of a round is not in canonical form")
-        return written
-
-    def _terms(self) -> MaskTerms:
-        terms = self.terms
-        return MaskTerms(
-            terms.rounds,
-            terms.colluders,
-            terms.least_sites,
-            Ring(terms.bits),
-            terms.length,
-            terms.least_change,
-        )
-
-    def values(self) -> dict[str, Any]:
-        """Return the values of a record."""
-        parts = {name: getattr(self, name) for name in type(self).model_fields}
-        del parts["format"]
-        parts |= {name: bytes.fromhex(parts[name]) for name in _DIGESTS}
-        parts["terms"] = self._terms()
-        parts["consents"] = {
-            name: b64decode(signature) for name, signature in self.consents.items()
-        }
-        return parts
+RecordedTerms = Annotated[
+    MaskTerms, PlainValidator(_read_terms), PlainSerializer(_written_terms)
+]
 
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """Evidence of one round, with digests in bytes.
+    """Evidence of one round, whose fields are those of its JSON.
 
     `names` are the sites in the key list, by seat; `cohort` has the seats of the sites
     that dealt shares, `survivors` those of the sites in the sum, and `consents` the
     signatures of the list of survivors, by name.
     """
 
-    session: bytes
-    epoch: int
-    policy: bytes
-    server: bytes
-    roster: bytes
-    terms: MaskTerms
-    round: int
-    model: bytes
-    key_list: bytes
-    names: tuple[str, ...]
-    cohort: tuple[int, ...]
-    survivors: tuple[int, ...]
-    consents: Mapping[str, bytes]
+    __pydantic_config__ = _STRICT
+
+    session: RecordedDigest
+    epoch: RecordedNumber
+    policy: RecordedDigest
+    server: RecordedDigest
+    roster: RecordedDigest
+    terms: RecordedTerms
+    round: RecordedNumber
+    model: RecordedDigest
+    key_list: RecordedDigest
+    names: tuple[RecordedName, ...]
+    cohort: tuple[RecordedSeat, ...]
+    survivors: tuple[RecordedSeat, ...]
+    consents: Mapping[RecordedName, RecordedSignature]
+    format: Literal["lexfed-secagg-round-v1"] = "lexfed-secagg-round-v1"
 
     @classmethod
     def of(
@@ -187,7 +147,7 @@ class RoundRecord:
 
     def to_bytes(self) -> bytes:
         """Return the record as canonical JSON."""
-        return WrittenRecord.of(vars(self)).to_bytes()
+        return canonical_bytes(_RECORDS.dump_python(self, mode="json"))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "RoundRecord":
@@ -196,7 +156,16 @@ class RoundRecord:
         Guarantees:
             Only the bytes that `to_bytes` writes are read: one record, one hash.
         """
-        return cls(**WrittenRecord.read(data).values())
+        if len(data) > _MOST_BYTES:
+            raise SecAggError(f"a record of {len(data)} bytes is too long")
+        try:
+            record = _RECORDS.validate_json(data)
+        except ValueError as error:
+            raise SecAggError("this is not the record of a round") from error
+        # One record, one hash: no spaces, no order of one's own, no key twice.
+        if record.to_bytes() != data:
+            raise SecAggError("the record of a round is not in canonical form")
+        return record
 
     @property
     def context(self) -> Context:
@@ -240,3 +209,6 @@ class RoundRecord:
             raise SecAggError("a record names sites that are not in its sum or cohort")
         for name, signature in self.consents.items():
             setting.sites.verify(name, self.signed_by(name), signature)
+
+
+_RECORDS = TypeAdapter(RoundRecord)
