@@ -248,9 +248,7 @@ class ServerSession(Collector):
         kind, size = EnvelopeKind.MASKED, DIGEST + length * ring.bits // 8
         if self.pieces:
             kind, size = EnvelopeKind.HEADER, IncomingVector.header_bytes(length)
-        opened = self._take(
-            ServerPhase.MASKED, kind, message, (size,), self._cohort.names
-        )
+        opened = self._take(kind, message, (size,), self._cohort.names)
         if opened.payload[:DIGEST] != self._cohort.agreed:
             raise SecAggError(f"`{opened.sender}` saw another set-up")
         rest, seat = opened.payload[DIGEST:], self._names.index(opened.sender)
@@ -305,13 +303,7 @@ class ServerSession(Collector):
     def consented(self, message: bytes) -> None:
         """Take a survivor's signature of the list."""
         self._expect(ServerPhase.CONSENT)
-        opened = self._take(
-            ServerPhase.CONSENT,
-            EnvelopeKind.CONSENT,
-            message,
-            (DIGEST,),
-            self.survivors,
-        )
+        opened = self._take(EnvelopeKind.CONSENT, message, (DIGEST,), self.survivors)
         if opened.payload != self._list:
             raise SecAggError(
                 f"`{opened.sender}` signed another list", blamed=[opened.sender]
@@ -345,9 +337,7 @@ class ServerSession(Collector):
         """Take a survivor's shares of the round; a share it was not dealt is blamed."""
         self._expect(ServerPhase.UNMASK)
         size = SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0]))
-        opened = self._take(
-            ServerPhase.UNMASK, EnvelopeKind.UNMASK, message, (size,), self.survivors
-        )
+        opened = self._take(EnvelopeKind.UNMASK, message, (size,), self.survivors)
         self._opening.add(self._names.index(opened.sender), opened.payload)
         self._answered.add(opened.sender)
 

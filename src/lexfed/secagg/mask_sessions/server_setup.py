@@ -87,14 +87,14 @@ class Collector:
 
     def _take(
         self,
-        phase: ServerPhase,
         kind: EnvelopeKind,
         message: bytes,
         lengths: range | Sequence[int],
         among: Sequence[str] | frozenset[str],
     ) -> OpenedMessage:
-        """Check a message of a phase, which each of some sites sends once."""
-        self._expect(phase)
+        """Check a message that each of some sites sends once, in its phase."""
+        header = kind is EnvelopeKind.HEADER
+        self._expect(ServerPhase.MASKED if header else ServerPhase[kind.name])
         opened = open_sealed(message, kind, self._round, self._setting.sites, lengths)
         if opened.sender not in among:
             raise SecAggError(f"`{opened.sender}` is not asked, or dropped out before")
@@ -134,12 +134,9 @@ class ServerSetup(Collector):
 
     def advertised(self, message: bytes) -> None:
         """Take a site's keys; a key with which nobody can agree is refused."""
-        rounds = self._setting.terms.rounds
+        rounds, among = self._setting.terms.rounds, self._setting.sites.names
         lengths = (AdvertisedKeys.length(rounds),)
-        among = self._setting.sites.names
-        opened = self._take(
-            ServerPhase.ADVERTISE, EnvelopeKind.ADVERTISE, message, lengths, among
-        )
+        opened = self._take(EnvelopeKind.ADVERTISE, message, lengths, among)
         keys = AdvertisedKeys.read(opened.payload, rounds)
         trial, pair = X25519PrivateKey.generate(), (opened.sender, "server")
         try:
@@ -165,9 +162,7 @@ class ServerSetup(Collector):
         self._expect(ServerPhase.DEAL)
         names, rounds = self._listed.names, self._setting.terms.rounds
         lengths = (Deal.length(len(self._listed.circles[0]), rounds),)
-        opened = self._take(
-            ServerPhase.DEAL, EnvelopeKind.DEAL, message, lengths, names
-        )
+        opened = self._take(EnvelopeKind.DEAL, message, lengths, names)
         seat = names.index(opened.sender)
         circle = self._listed.circles[seat]
         self._answered.add(opened.sender)
@@ -197,18 +192,13 @@ class ServerSetup(Collector):
     def ready(self, message: bytes) -> None:
         """Take a site's digest of its delivery, and its complaints."""
         self._expect(ServerPhase.READY)
-        longest = DIGEST + SEAT * len(self._listed.names)
-        opened = self._take(
-            ServerPhase.READY,
-            EnvelopeKind.READY,
-            message,
-            range(DIGEST, longest + 1),
-            self._cohort.names,
-        )
+        sites, among = len(self._listed.names), self._cohort.names
+        lengths = range(DIGEST, DIGEST + SEAT * sites + 1)
+        opened = self._take(EnvelopeKind.READY, message, lengths, among)
         holder = self._listed.names.index(opened.sender)
         if opened.payload[:DIGEST] != self._seen[holder]:
             raise SecAggError(f"`{opened.sender}` saw another set-up or delivery")
-        bad = read_seats(opened.payload[DIGEST:], len(self._listed.names))
+        bad = read_seats(opened.payload[DIGEST:], sites)
         self._answered.add(opened.sender)
         dealers = set(self._cohort.circle(holder)) - {holder}
         if not set(bad) <= dealers:
@@ -253,15 +243,9 @@ class ServerSetup(Collector):
         """Take the keys of a dealer's disputed parts, and see who lies."""
         self._expect(ServerPhase.EVIDENCE)
         names, keys = self._listed.names, self._listed.keys
-        longest = DIGEST * len(names)
+        lengths = range(DIGEST * len(names) + 1)
         among = [names[dealer] for dealer in self._complaints]
-        opened = self._take(
-            ServerPhase.EVIDENCE,
-            EnvelopeKind.EVIDENCE,
-            message,
-            range(longest + 1),
-            among,
-        )
+        opened = self._take(EnvelopeKind.EVIDENCE, message, lengths, among)
         dealer = names.index(opened.sender)
         holders = self._disputed(dealer)
         self._answered.add(opened.sender)
