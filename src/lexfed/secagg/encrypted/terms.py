@@ -15,9 +15,8 @@ Hoeffding's inequality gives a coefficient beyond E a chance of at most
 2 exp(-E^2 / (21 (2N + 1))) < 2^-139. The key holder also measures the error of each
 sum: one that is too large is refused.
 
-Both primes are 1 modulo 2N. One wide t does what two narrow ones and the Chinese
-remainder theorem would, with half of the bytes. 60 bits are far below the 109 that are
-taken to give 128 bits of security at this N [HES18].
+Both primes are 1 modulo 2N. 60 bits are far below the 109 that are taken to give 128
+bits of security at this N [HES18].
 """
 
 from dataclasses import dataclass

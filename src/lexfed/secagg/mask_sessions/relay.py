@@ -9,13 +9,9 @@
     RELAYED     digest of the set-up 32 | seats in the roster 2 each | the sum
 
 Masks cancel over all sites of the round, never over those of a region. So a relay sees
-only what a server sees before it opens: uniform vectors, and a uniform sum. Anybody may
-run it; one that lies can spoil a round, as the server can, and no more: sites give out
-shares only for a list that t of them signed, whoever added. The sum is the same to the
-bit, since addition in the ring is associative. The server takes in one vector for each
-region instead of one for each site.
-
-Vectors that travel in pieces do not go through relays.
+uniform vectors only, and anybody may run it; one that lies can spoil a round, as the
+server can, and no more: sites give out shares only for a list that t of them signed.
+The sum is the same to the bit. Vectors that travel in pieces do not go through relays.
 """
 
 from pathlib import Path

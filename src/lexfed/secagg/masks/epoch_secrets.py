@@ -5,12 +5,10 @@ A site draws two independent secrets for every round of an epoch: the seed of it
 mask, and the seed of the X25519 key from which its masks with other sites come. Each
 has its own polynomial. The shares of one round say nothing about another.
 
-A dealer is bound to its deal. It publishes a mark of each own seed and the public key
-of each key seed, so an opened secret can be checked. It signs commitments to all
-shares, also to the one that it keeps, so a share that was given out can be checked. If
-all shares are the committed ones and the secret is still wrong, the dealer dealt badly;
-if a share is not the committed one, its holder lied. Commitments are hashes of at least
-255 uniform bits and hide them as long as SHA-256 is one-way.
+A dealer publishes a mark of each own seed and the public key of each key seed, so an
+opened secret can be checked, and signs commitments to all shares, also to the one that
+it keeps, so a share that was given out can be checked. Commitments are hashes of at
+least 255 uniform bits and hide them as long as SHA-256 is one-way.
 
 Every part is encrypted under a key pair of its own. A dealer accused of dealing badly
 gives out the private key of that one part, and anybody can see who lies:
@@ -22,9 +20,9 @@ A round's masks are added by sites, and the server takes off those that remain:
 
     y_i = x_i + PRG(own_i) + sum_{j > i} PRG(pair_ij) - sum_{j < i} PRG(pair_ij)
 
-modulo 2^bits [BIK+17]. In the sum over the sites that answered, masks of pairs cancel
-if both answered. Every key is bound to the round, the model and the set-up as the site
-saw them. Where two sites saw different ones, nothing cancels.
+modulo 2^bits [BIK+17]. Masks of pairs cancel in a sum with both sites. Every key is
+bound to the round, the model and the set-up as the site saw them: where two sites saw
+different ones, nothing cancels.
 """
 
 from collections.abc import Iterable

@@ -15,29 +15,16 @@ people, X two-sided geometric noise, so that the count that the asking side sees
 
 X exceeds t with probability below 2^-100, where it is cut; that is charged with the
 sampler. One person of the answering side moves the count by one: pure epsilon, up to
-that cut.
+that cut. The asking side's count gets noise of its own before it is told, as the other
+side knows X.
 
 **Sizes.** Both sides fill up to one agreed number with random keys that nobody has.
 Otherwise the number of keys, less the count, would reveal without noise how many people
 are *not* shared.
 
-**Protection.** The answering side's people are protected from the asking side by X. The
-asking side's people: nothing of them leaves but random-looking numbers, until that side
-tells its count, and then with noise of its own, as the other side knows X.
-
 **Both must follow the protocol** and only be curious; against a side that does not,
-epsilon says nothing. Nobody can notice either of these:
-
-- An asking side may raise every key to an exponent of its own. All points differ, as
-  they should, and in the answer it tries each exponent: it learns *which* of its keys,
-  up to `elements` of any choice, the other side has, without noise. That needs one
-  answer. Leaving out the made-up keys is the mild form: the count without noise.
-- An answering side learns nothing from a question. But it may return one in k of its
-  points, each under k exponents, beside one key of its choice under the same k. If that
-  person is among them, with probability 1/k, the count moves by k instead of one. So a
-  published number, whose noise is for one, then shows that person.
-
-Sketches need no such trust: their noise is in them before they leave.
+epsilon says nothing, and nobody can notice (docs/guide/joining.md has two ways to
+cheat). Sketches need no such trust: their noise is in them before they leave.
 
 **Files.** The two sides exchange files, each with one byte form:
 
@@ -46,8 +33,7 @@ Sketches need no such trust: their noise is in them before they leave.
     answer     from the answering side: the same keys, and its own, in disguise
 
 Each is eight letters, the length of a header, the header as canonical JSON, and the
-parts whose lengths the header states. Answer and secret name the question by its hash:
-they belong together or not.
+parts whose lengths the header states. Answer and secret name the question by its hash.
 """
 
 import hashlib

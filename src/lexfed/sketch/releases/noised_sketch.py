@@ -9,9 +9,8 @@ items has n = items records occurrences. Whatever the hash does,
     in one table    |v|_1 <= n depth,     |v|_2 <= n sqrt(depth)
     in all tables   the sum,              the root of the sum of squares.
 
-The bounds are reached: n times the same item, or n items in one cell. Seeds are public
-and anybody may look for such items, so the square root of n that different cells would
-give is never used.
+The bounds are reached by n items in one cell. Seeds are public and anybody may look for
+such items, so the square root of n that different cells would give is never used.
 
 Replacing a person moves a sketch by v' - v. In L1 that is at most 2 |v|_1. In L2 it
 depends on the signs. Where all cells count upwards, <v, v'> >= 0 and |v' - v|_2 is at
@@ -42,8 +41,7 @@ A cell beyond what `people` can reach is set to that bound, see `privacy.noise.g
 projection moves no two tables further apart, and a refusal would reveal something
 without noise.
 
-A noised sketch may be read and asked any number of times. A second one, of the same
-data with new noise, is a second release: see `cadence`.
+A second sketch of the same data, with new noise, is a second release: see `cadence`.
 """
 
 import math

@@ -3,9 +3,9 @@
 
 In each of T rounds new people come in, and the sum over all rounds so far is released.
 Noise on every round's sum would cost T releases. Here noise goes on the nodes of a
-binary tree over the rounds, each node once, and a running sum is a sum of nodes. Round
-t completes the node that ends at t and is as long as the last bit of t; the running sum
-takes one node for each bit of t, and has as many noises.
+binary tree over the rounds, each node once. Round t completes the node that ends at t
+and is as long as the last bit of t; the running sum takes one node for each bit of t,
+so it has popcount(t) <= L times the variance of one node.
 
 **Sensitivity.** Nodes of one length do not overlap, and there are
 L = floor(log2 T) + 1 lengths. A person's data of one round moves at most one node of
@@ -14,14 +14,11 @@ the nodes of one length together by at most m D (triangle inequality), so all no
 
     sqrt(L) m D,
 
-reached for m = 1 in the first round, whose nodes of all lengths are completed. That is
-the sensitivity of a table of L times the depth and m times the records, which is how it
-is computed. Every node is a Gaussian release whose price, given the earlier ones, is
-that of its own move; the squares of all moves add up to at most L m^2 D^2, whatever
-earlier sums made people do. So the tree is one Gaussian release, charged as one before
-the first node [FZ21, ST22].
-
-A running sum in round t has popcount(t) <= L times the variance of one node.
+reached for m = 1 in the first round, whose nodes of all lengths are completed: the
+sensitivity of a table of L times the depth and m times the records. Every node is a
+Gaussian release whose price, given the earlier ones, is that of its own move; the
+squares of all moves add up to at most L m^2 D^2, whatever earlier sums made people do.
+So the tree is one Gaussian release, charged as one before the first node [FZ21, ST22].
 """
 
 from collections.abc import Sequence

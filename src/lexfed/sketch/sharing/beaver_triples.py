@@ -16,21 +16,14 @@ uniform, so shares of results reveal nothing but their sum.
 
 **Bits.** x (x - 1) = 0 modulo 2^32 for x = 0 and x = 1 only, since one of x and x - 1
 is odd. So a row is one of bits if z = x o x - x is zero. The parties open z R for a
-matrix R of 64 uniform columns that comes out of D, when rows cannot change any more. It
-is zero for bits, so it reveals nothing about honest sites. For any other row a column
-is zero with probability 1/2 at most: if 2^v is the largest power that divides z, it is
-2^(v - 32). All 64 are with probability 2^-64 at most.
-
-Both parties follow this, though each may be curious. A party that sends another D adds
-anything to X, bits or not.
+matrix R of 64 uniform columns that comes out of D, when rows cannot change any more.
+For any row that is not of bits a column is zero with probability 1/2 at most: if 2^v is
+the largest power that divides z, it is 2^(v - 32). All 64 are with 2^-64 at most.
 
 **Products modulo 2^32** run in floating point that does not round. Words are cut into
-limbs of 16 bits, x = l + 2^16 h. Modulo 2^32
-
-    x y = l l' + 2^16 (l h' + h l'),
-
-so three products of limbs are enough. Each is below 2^32, and sums of 2^14 of them are
-below 2^46: whole numbers in float64, in whatever order a library adds them.
+limbs of 16 bits, x = l + 2^16 h, with x y = l l' + 2^16 (l h' + h l') modulo 2^32. Each
+product of limbs is below 2^32, and sums of 2^14 of them are below 2^46: whole numbers
+in float64, in whatever order a library adds them.
 """
 
 from dataclasses import dataclass
