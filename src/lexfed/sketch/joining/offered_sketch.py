@@ -114,8 +114,8 @@ class OfferedSketch:
         if len(rest) != 8 * (header.width + 1):
             raise _wrong(where, f"expected {header.width + 1} numbers after its header")
         numbers = np.frombuffer(rest, "<f8").astype(np.float64)
-        most = header.size + _FAR * max(noise.variances) ** 0.5
-        if not bool(np.all(np.abs(numbers) <= most)):
+        largest = header.size + _FAR * max(noise.variances) ** 0.5
+        if not bool(np.all(np.abs(numbers) <= largest)):
             raise _wrong(where, "a count is larger than any honest one")
         sketch = cls(
             header.size,

@@ -320,12 +320,12 @@ def _listed(
 ) -> ColumnProfile:
     everybody = people.without(tables[0])
     listed = value_lists.declared_values(tables[0], values, everybody)
-    seen = any(each.count.low for each in listed)
+    visible = any(each.count.low for each in listed)
     return replace(
         common,
         values=tuple(listed),
         other=value_lists.other_count(tables[0], everybody),
-        notes=() if seen else ("nothing-seen",),
+        notes=() if visible else ("nothing-seen",),
     )
 
 

@@ -174,17 +174,17 @@ class WatchedColumn:
             Every row has one cell, whatever its slots hold.
             No slot of another column is read.
         """
-        own = inputs[..., list(self.slots)]
+        held = inputs[..., list(self.slots)]
         missing = self.cells - 1
         if not self.edges:
-            known = (own == 1.0).any(axis=-1)
-            return np.where(known, (own == 1.0).argmax(axis=-1), missing)
+            known = (held == 1.0).any(axis=-1)
+            return np.where(known, (held == 1.0).argmax(axis=-1), missing)
         # Edges in the precision of the inputs: a value on an edge stays on its side.
         edges = np.asarray(self.edges, dtype=inputs.dtype)
-        cells = np.searchsorted(edges, own[..., 0], side="right")
+        cells = np.searchsorted(edges, held[..., 0], side="right")
         if len(self.slots) == 1:
             return cells
-        return np.where(own[..., 1] == 1.0, missing, cells)
+        return np.where(held[..., 1] == 1.0, missing, cells)
 
 
 def watched_columns(encoding: Encoding) -> tuple[WatchedColumn, ...]:

@@ -60,7 +60,7 @@ def duplicate_shares(released: ReleasedTable) -> tuple[DuplicateShare, ...]:
     if not bool((np.abs(cells) <= _HONEST).all()):
         return (DuplicateShare(0.0, 0.0),) * released.table.sites
     total = cells.sum(axis=0)
-    return tuple(_of_site(own, total - own, released) for own in cells)
+    return tuple(_of_site(site, total - site, released) for site in cells)
 
 
 def persons_by_site(released: ReleasedTable) -> Floats:
@@ -72,7 +72,7 @@ def persons_by_site(released: ReleasedTable) -> Floats:
     cells = released.counts.reshape(released.table.shape)
     if not bool((np.abs(cells) <= _HONEST).all()):
         return np.zeros(len(cells))
-    tables = (NoisedCells(own, released.variance, signed=True) for own in cells)
+    tables = (NoisedCells(site, released.variance, signed=True) for site in cells)
     return np.array([max(0.0, float(moment_rows(table).mean())) for table in tables])
 
 
@@ -91,9 +91,9 @@ def reach(sites: int) -> float:
     return NormalDist().inv_cdf(1.0 - ERROR / (2 * sites))
 
 
-def _of_site(own: Floats, others: Floats, released: ReleasedTable) -> DuplicateShare:
+def _of_site(site: Floats, others: Floats, released: ReleasedTable) -> DuplicateShare:
     sites = released.table.sites
-    left = NoisedCells(own, released.variance, signed=True)
+    left = NoisedCells(site, released.variance, signed=True)
     right = NoisedCells(others, (sites - 1) * released.variance, signed=True)
     size = float(moment_rows(left).mean())
     rest = float(moment_rows(right).mean())

@@ -109,13 +109,15 @@ def prefixes_after(released: ReleasedTable, level: int) -> Floats:
         No prefix has ended, and each is one that was asked and a pair that a text can
         have.
     """
-    found = [prefix for prefix, _ in standing_out(released) if not is_ended(prefix[-1])]
+    prefixes = [
+        prefix for prefix, _ in standing_out(released) if not is_ended(prefix[-1])
+    ]
     if level != released.table.level + 1:
         raise ValueError(
             f"expected level {released.table.level + 1} next, got: {level}"
         )
     kept = np.full((MOST_PREFIXES, level - 1), -1.0)
-    for at, prefix in enumerate(found[:MOST_PREFIXES]):
+    for at, prefix in enumerate(prefixes[:MOST_PREFIXES]):
         kept[at] = prefix
     return kept.reshape(-1)
 
@@ -131,12 +133,12 @@ def standing_out(released: ReleasedTable) -> list[tuple[tuple[int, ...], float]]
     cells = counts[0, : len(requested) * PAIRS].reshape(-1, PAIRS)
     # Each of the levels has its part of the error.
     least = threshold(max(cells.size, 1), variance, ERROR / LEVELS)
-    found = [
+    rows = [
         ((*requested[at], pair), float(cells[at, pair]))
         for at, pair in np.argwhere(cells > least).tolist()
         if is_pair(pair)
     ]
-    return sorted(found, key=lambda item: (-item[1], item[0]))
+    return sorted(rows, key=lambda item: (-item[1], item[0]))
 
 
 def asked_prefixes(released: ReleasedTable) -> list[tuple[int, ...]]:

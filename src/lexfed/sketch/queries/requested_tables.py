@@ -170,8 +170,8 @@ def double_edges() -> Floats:
 
 def double_cells(values: Floats) -> Integers:
     """Return the cell of every number; DOUBLES where it is missing."""
-    found = np.searchsorted(double_edges()[1:-1], values, side="right")
-    return np.where(np.isnan(values), DOUBLES, found)
+    cells = np.searchsorted(double_edges()[1:-1], values, side="right")
+    return np.where(np.isnan(values), DOUBLES, cells)
 
 
 def bin_cells(values: Floats, low: float, high: float, width: int) -> Integers:
