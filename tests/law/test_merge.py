@@ -81,7 +81,7 @@ def test_only_tier_category_and_review_leave_a_site() -> None:
     }  # fmt: skip
     assert told == SiteTag("t", "x", "special", "health", True)
     assert {field.name for field in fields(MergedTag)} == {
-        "table", "column", "tier", "category", "review", "said", "missing",
+        "table", "column", "tier", "category", "review", "by_site", "missing",
     }  # fmt: skip
 
 
