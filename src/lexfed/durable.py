@@ -96,14 +96,14 @@ def take_lock(handle: int, *, wait: bool) -> None:
     machines may hold it at once.
 
     Raises:
-        BlockingIOError: if somebody else has the lock and `wait` is false.
+        BlockingIOError: if another process has the lock and `wait` is false.
         OSError: if the file cannot be locked.
     """
     fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class FileLock:
-    """The lock of a file or folder, held until it is closed or nobody refers to it."""
+    """The lock of a file or folder, held until it is closed or garbage."""
 
     def __init__(self, handle: int, *, wait: bool = False) -> None:
         """Take the lock of an open file, which is closed with it.

@@ -50,7 +50,7 @@ class LexfedError(Exception):
 
 
 class _Problems(LexfedError):
-    """An error that lists every problem at once, so nobody fixes them one by one."""
+    """An error that lists every problem at once, so that they are fixed together."""
 
     exit_code = 2
 

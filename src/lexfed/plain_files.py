@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening plain files only, and reading no more of them than is expected.
 
-A folder that somebody hands over may hold a pipe, a device or a link where a file
+A folder that others hand over may hold a pipe, a device or a link where a file
 belongs. Opening a pipe waits for ever, a device such as `/dev/zero` has no end, and a
 link leads elsewhere. So whatever comes from outside is opened by one of the two openers
 here (`open(path, mode, opener=plain)`) or read by `read_plain`:
@@ -27,7 +27,7 @@ read."""
 
 
 NOT_PLAIN = (errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.EISDIR, errno.ENXIO)
-"""Numbers of the errors for files that are there and are not what is expected."""
+"""Numbers of the errors for files that exist and are not as expected."""
 
 
 def plain(path: str, flags: int) -> int:

@@ -24,7 +24,7 @@ class RandomSource(Protocol):
 
     @property
     def private(self) -> bool:
-        """True if nobody can predict or repeat the bits."""
+        """True if the bits can be neither predicted nor repeated."""
         ...
 
     def words(self, count: int) -> NDArray[np.uint64]:

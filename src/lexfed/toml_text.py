@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TOML from anybody, parsed in time that grows with its length.
+"""Untrusted TOML, parsed in time that grows with its length.
 
 Python's parser takes a time that grows with the square of the parts of one dotted key:
 half a minute for a key of 100,000 parts. No file of ours has keys of more than six, so

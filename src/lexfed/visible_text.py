@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Text from outside, and the characters in it that do not show as themselves.
 
-A column, a site or a reason has any name that somebody wrote. A name with cursor
+A column, a site or a reason may have any name. A name with cursor
 movements (`\x1b[2K`), a carriage return or a right-to-left override lets a terminal
-show another epsilon than the one that was printed, and somebody consents to that. So
+show another epsilon than the one that was printed, and a person consents to that. So
 
     at load     a name with a hidden character is refused        `hidden_in`
     at print    hidden characters are spelled out, as `\u001b`   `visible`

@@ -76,7 +76,7 @@ def tagged_schema_of(
     `source` is as in `schema_of`; paths of catalogues are relative to `base`.
 
     Raises:
-        ConfigError: naming every column that nobody tagged, and every tag of no column;
+        ConfigError: naming every untagged column, and every tag of no column;
             if a catalogue cannot be used.
     """
     law = config.law

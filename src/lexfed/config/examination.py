@@ -193,7 +193,7 @@ def examine_tables(
 
 
 def _rests_on(finding: Finding, bad: frozenset[KeyPath]) -> bool:
-    """Say whether a key that the finding rests on is already reported."""
+    """Return True if a key that the finding rests on is already reported."""
     return any(
         path[: len(wrong)] == wrong or wrong[: len(path)] == path
         for path in (finding.path, *finding.also)

@@ -6,7 +6,7 @@
 
 `lexfed profile` learns what is open, so to `load_open` an open range or list is no
 problem; everything else must be decided as for training. An open range is read as "any
-number" and an open list as a list that nobody knows, so that all other rules apply.
+number" and an open list as an unknown one, so that all other rules apply.
 
 `lexfed init` leaves a "?" wherever a person must decide, and tags are among the first
 things to decide. So `tag_source` asks only that what tagging rests on is right: where
@@ -42,7 +42,7 @@ ANY_NUMBER = (-1e300, 1e300)
 ANY_AMOUNT = (0.0, 1e300)
 """Likewise with `scale = "log"`, which is for numbers from 0 upwards."""
 ANY_VALUE = (UNDECIDED, "other")
-"""Stands for a list that nobody knows; two, because a target needs two classes."""
+"""Stands for an unknown list; two values, because a target needs two classes."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,6 @@ class TagSource:
     """The columns of a configuration: their files, and the decisions about them.
 
     Attributes:
-        text: of the configuration, as it was read.
-        files: of the data.
-        jurisdictions: built-in laws to ask.
-        catalogues: files of further laws.
         person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
         undecided: the needed columns about which nothing is decided yet.

@@ -89,7 +89,6 @@ class Slot:
     """One model input.
 
     Attributes:
-        column: the column that owns it.
         name: a unique name, such as `sex=female` or `age?` for a missing flag.
         levels: for a one-hot slot the number of values the column declares, else 1.
         tail: for a number as `tail` gives it, else 0.
@@ -207,12 +206,8 @@ def build_encoding(
 ) -> Encoding:
     """Return the encoding of a schema whose columns and their sources have tiers.
 
-    Args:
-        schema: the declared columns.
-        tiers: own tier of every column, and of every source of engineered ones.
-        columns: the columns to use, in this order; by default every feature that is
-            not an identifier, without those to `exclude`.
-        exclude: columns to leave out of the default.
+    `columns` are those to use, in this order; by default every feature that is not an
+    identifier, without those to `exclude`.
 
     Raises:
         ConfigError: if a column has no tier, or a column asked for is the target, a

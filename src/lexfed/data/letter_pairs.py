@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts as pairs of letters, so that words nobody listed are found two by two.
+"""Texts as pairs of letters, so that unlisted words are found two letters at a time.
 
 A symbol is END or one of the 95 printable characters of ASCII; every other character,
 and the percent sign, stands as its UTF-8 bytes in the manner of web addresses (`%C3`).

@@ -8,6 +8,7 @@ problem the first twenty are kept and the rest are counted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from lexfed.errors import DataError, Problem
 
@@ -19,8 +20,6 @@ class DataProblem(Problem):
     """A problem with its place: file, column, and row as a person counts it.
 
     Attributes:
-        file: the file or source, as it was named.
-        column: the column, empty when the whole file is meant.
         row: line number of a CSV file (the header is line 1), or number of the row
             counted from 1 in other sources; None when the whole column is meant.
         kind: a short stable name such as `column-missing`.
@@ -32,23 +31,25 @@ class DataProblem(Problem):
     kind: str = ""
 
 
-def data_problem(
-    kind: str,
-    what: str,
-    *,
-    file: str = "",
-    column: str = "",
-    row: int | None = None,
-    hint: str = "",
-) -> DataProblem:
+class Place(TypedDict, total=False):
+    """The place of a problem, as `DataProblem` has it, and what to do about it."""
+
+    file: str
+    column: str
+    row: int | None
+    hint: str
+
+
+def data_problem(kind: str, what: str, **place: Unpack[Place]) -> DataProblem:
     """Return the problem with its place written out for people."""
+    file, column = place.get("file", ""), place.get("column", "")
+    row, hint = place.get("row"), place.get("hint", "")
     places = [file] if file else []
     if column:
         places.append(f"column `{column}`")
     if row is not None:
         places.append(f"row {row}")
-    where = ", ".join(places)
-    return DataProblem(where, what, hint, file=file, column=column, row=row, kind=kind)
+    return DataProblem(", ".join(places), what, hint, file, column, row, kind)
 
 
 @dataclass
@@ -58,36 +59,19 @@ class Problems:
     kept: list[DataProblem] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def add(
-        self,
-        kind: str,
-        what: str,
-        *,
-        file: str = "",
-        column: str = "",
-        row: int | None = None,
-        hint: str = "",
-    ) -> None:
+    def add(self, kind: str, what: str, **place: Unpack[Place]) -> None:
         """Note one problem; past the twentieth of its kind it is only counted."""
         count = self.counts[kind] = self.counts.get(kind, 0) + 1
         if count <= SHOWN_PER_KIND:
-            self.kept.append(
-                data_problem(kind, what, file=file, column=column, row=row, hint=hint)
-            )
+            self.kept.append(data_problem(kind, what, **place))
 
     def add_rows(
-        self,
-        kind: str,
-        what: str,
-        rows: Sequence[int],
-        *,
-        file: str,
-        column: str,
-        hint: str = "",
+        self, kind: str, what: str, rows: Sequence[int], **place: Unpack[Place]
     ) -> None:
         """Note the same problem at several rows of one column."""
         for row in rows[:SHOWN_PER_KIND]:
-            self.add(kind, what, file=file, column=column, row=int(row), hint=hint)
+            place["row"] = int(row)
+            self.add(kind, what, **place)
         unseen = max(0, len(rows) - SHOWN_PER_KIND)
         self.counts[kind] = self.counts.get(kind, 0) + unseen
 

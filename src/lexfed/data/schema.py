@@ -37,7 +37,7 @@ WIDE_RATIO = 20.0
 WIDE_FROM_ZERO = 1000.0
 """A range from zero has no ratio; one this high is about amounts, not scores."""
 RESOLUTION = 1000.0
-"""The largest value is so many times the resolution: three decades are told apart."""
+"""Largest value over resolution, so that three decades are distinguished."""
 
 
 def suggested_transform(range_: Range) -> Transform:
@@ -109,10 +109,9 @@ def _wrong(column: str, what: str, hint: str = "") -> ConfigError:
 
 @dataclass(frozen=True)
 class Column:
-    """One column as declared in public, before anybody looks at the data.
+    """One column as declared in public, before the data are looked at.
 
     Attributes:
-        name: its name in the file.
         range: lowest and highest value of a number; values outside are clamped.
         values: the categories, in the order of their slots.
         scale: `log` for numbers from 0 upwards that span several orders of magnitude,
@@ -189,7 +188,7 @@ class Column:
         """Return the transform of this column's numbers, from its declaration alone.
 
         `auto` is what the range suggests. It is `linear` beside `public_stats`, which
-        would otherwise be on a scale nobody stated, and for the target, whose errors
+        would otherwise be on an unstated scale, and for the target, whose errors
         are to count in its own units.
         """
         if self.scale != "auto":

@@ -31,7 +31,7 @@ class Table:
         file_codes: each row's source, an index into `files`.
         clamped: number of values of a column outside its declared range. Like
             `undeclared`, a fact about private rows: for the people who hold the
-            data, never for a claim, a model or anybody else.
+            data, never for a claim, a model or others.
         undeclared: number of values of a column that are not in its declared list.
         ignored: columns of the sources that are not declared; they were not read.
     """

@@ -132,7 +132,7 @@ def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
 
     Raises:
         ConfigError: with every problem: an unknown key, a rule without a reference,
-            an unknown category or tier, an id that is there twice.
+            an unknown category or tier, a repeated id.
     """
     if len(content) > _MAX_BYTES:
         raise ConfigError([Problem(where, f"more than {_MAX_BYTES} bytes")])

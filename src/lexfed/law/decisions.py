@@ -80,15 +80,10 @@ def tag_schema(
 ) -> TaggedSchema:
     """Return the schema with every column tagged.
 
-    Args:
-        schema: the declared columns.
-        declared: tags that came with the source; those of other columns are left
-            out, so that a run may use fewer columns.
-        stated: people's statements, by column.
-        jurisdictions: keep only their articles among those that came with the source;
-            None keeps all.
-        catalogues: laws to ask about columns that people tagged.
-        suggestions: the tagger's suggestions, by name; kept beside people's decisions.
+    Tags in `declared` came with the source; those of other columns are left out, so
+    that a run may use fewer columns. With `jurisdictions` only their articles are kept
+    among those of the source. The catalogues are asked about columns that people
+    tagged; the tagger's suggestions are kept beside people's decisions.
 
     Guarantees:
         A person's tier, reason and category stand.
@@ -97,7 +92,7 @@ def tag_schema(
         What a person overruled is kept beside the decision.
 
     Raises:
-        ConfigError: naming every column that nobody tagged.
+        ConfigError: naming every untagged column.
     """
     suggestions = suggestions or {}
     sources = {source for column in schema.columns for source in column.sources}

@@ -185,9 +185,7 @@ class Proposal:
 
     Attributes:
         by: `rule` for the tagger, `generator` for a source that knows its columns.
-        reason: the first reason, in a sentence.
         review: whether the tagger asked for a person.
-        evidence: the reasons, the strongest first.
 
     Raises:
         ConfigError: if the author is unknown.

@@ -56,7 +56,6 @@ class MergedTag:
         category: the one that most sites of that tier named.
         review: whether a site asked for a person, or the sites disagree.
         by_site: the tag of every site that has the column, by the site's name.
-        missing: sites that do not have the column.
     """
 
     table: str

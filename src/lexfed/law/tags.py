@@ -2,7 +2,7 @@
 """Tags: the legal classification of each column, with its author.
 
 A tag gives a column its tier, and says by which articles and for which reason. No
-column is used without one: what nobody has tagged is refused, not guessed.
+column is used without one: an untagged column is refused, not guessed.
 """
 
 from collections.abc import Callable, Mapping

@@ -177,7 +177,7 @@ def persons_can_be_sketched(config: Config) -> Iterator[Finding]:
 
 
 def something_is_sketched(config: Config) -> Iterator[Finding]:
-    """Persons are told apart by their key; a built-in source has its own."""
+    """Persons are distinguished by their key; a built-in source has its own."""
     if config.sketches.share == 0.0 or config.data.built_in or config.data.person:
         return
     if config.sketches.weights == "overlap":

@@ -136,7 +136,7 @@ def statements_are_whole(config: Config) -> Iterator[Finding]:
 
 
 def categories_have_codes(config: Config) -> Iterator[Finding]:
-    """Two categories with one code word could not be told apart in the log."""
+    """Two categories with one code word could not be distinguished in the log."""
     seen: dict[str, str] = {}
     for name in config.audit.governance.special:
         path: KeyPath = (*GOVERNANCE, "special", name)

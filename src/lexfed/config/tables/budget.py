@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape of `[budget]`: totals, caps, and what makes rounds, sites, records differ.
 
-Budgets of sites are public: whoever knows the configuration knows them.
+Budgets of sites are public: every reader of the configuration knows them.
 """
 
 from collections.abc import Mapping

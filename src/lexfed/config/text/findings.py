@@ -235,7 +235,7 @@ _RIGHT_WORD = {"True": "true", "False": "false", "yes": "true", "no": "false"}
 
 
 def syntax_finding(text: str, error: Exception) -> tuple[Finding, int]:
-    """Return what is wrong with a text that `tomllib` refused, and the line."""
+    """Return the finding for a text that `tomllib` refused, and its line."""
     message = str(error)
     lines = text.replace("\r\n", "\n").split("\n")
     if isinstance(error, RecursionError):

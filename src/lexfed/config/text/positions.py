@@ -13,7 +13,7 @@ it stops quietly with what it has, so it can also serve messages about such text
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 KeyPath = tuple[str | int, ...]
@@ -142,33 +142,29 @@ class _Scanner:
             self.take(_SCALAR)
 
     def inline_table(self, path: KeyPath) -> None:
-        self.expect("{")
-        self.take(_FILLER)
-        while not self.peek("}"):
-            self.pair(path)
-            self.take(_FILLER)
-            if self.peek(","):
-                self.at += 1
-                self.take(_FILLER)
-            elif not self.peek("}"):
-                raise _NotToml
-        self.expect("}")
+        self.entries("{", lambda _: self.pair(path), "}")
 
     def array(self, path: KeyPath) -> None:
-        self.expect("[")
-        self.take(_FILLER)
-        number = 0
-        while not self.peek("]"):
+        def entry(number: int) -> None:
             self.note((*path, number), self.at)
             self.value((*path, number))
+
+        self.entries("[", entry, "]")
+
+    def entries(self, opening: str, entry: Callable[[int], None], closing: str) -> None:
+        self.expect(opening)
+        self.take(_FILLER)
+        number = 0
+        while not self.peek(closing):
+            entry(number)
             self.take(_FILLER)
             if self.peek(","):
                 self.at += 1
                 self.take(_FILLER)
-            elif not self.peek("]"):
+            elif not self.peek(closing):
                 raise _NotToml
             number += 1
-        self.expect("]")
+        self.expect(closing)
 
 
 def _unquoted(text: str) -> str:

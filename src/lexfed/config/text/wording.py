@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put what is wrong with a key into words: what was expected, what was found.
+"""Words for a wrong key: the expected value and the value found.
 
 What a key expects is read off the model's JSON schema, so a message can never
 disagree with the check that failed. The words follow one pattern,

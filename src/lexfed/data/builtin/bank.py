@@ -129,11 +129,6 @@ def bank(seed: int = 7, sites: int = 6, clients: int = 8000) -> BuiltinSource:
     Guarantees:
         The same arguments give the same rows; each bank has its own stream.
         Every client has one row, at one bank.
-
-    Args:
-        seed: fixes every draw.
-        sites: number of banks, at least 1.
-        clients: number of clients in all, at least one for each bank.
     """
     names = [column.name for column, _ in DECLARED]
     columns = drawn_columns(_one_bank, names, seed, sites, clients)

@@ -160,11 +160,6 @@ def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> BuiltinSour
     Guarantees:
         The same arguments give the same rows; each hospital has its own stream.
         A patient is at one hospital and has 1 to 4 visits.
-
-    Args:
-        seed: fixes every draw.
-        sites: number of hospitals, at least 1.
-        patients: number of patients in all, at least one for each hospital.
     """
     names = [column.name for column, _ in DECLARED]
     columns = drawn_columns(_one_hospital, names, seed, sites, patients)

@@ -131,11 +131,9 @@ def is_builtin(source: str) -> bool:
 
 
 def load_builtin(name: str, **params: int) -> BuiltinSource:
-    """Return a built-in source.
+    """Return the built-in source of a name.
 
-    Args:
-        name: one of `BUILTIN_NAMES`.
-        params: `seed`, `sites`, and `patients` or `clients` of a synthetic source.
+    `params` may be `seed`, `sites`, and `patients` or `clients` of a synthetic source.
 
     Raises:
         ConfigError: if there is no such source or parameter, or its value is wrong.

@@ -2,11 +2,11 @@
 """Lots: one random number per person, and the choice of test persons by them.
 
 Who is held back for testing, and who is at which simulated site, must not depend on who
-else is there: remove one row, and nobody else may move. So every person draws a lot of
-their own, by a keyed hash under a key that is drawn for the run and stays secret. To
-whoever does not know the key, lots of different persons are independent coins, whatever
-the persons' keys are, be they only the places of rows in a file. The coins of all
-others then have the same law with and without a person, which is what the proof needs
+else is there: remove one row, and no other person may move. So every person draws a lot
+of their own, by a keyed hash under a key that is drawn for the run and stays secret.
+Without the key, lots of different persons are independent coins, whatever the persons'
+keys are, be they only the places of rows in a file. The coins of all others then have
+the same law with and without a person, which is what the proof needs
 (docs/theory/guarantees.md, Lemma 4).
 
 A lot looks at no feature and no label, so the split respects the tiers. The price is
@@ -32,7 +32,7 @@ class LotKeys:
     """The keys under which persons draw lots; secret, and for one run only.
 
     `split` decides who is held back for testing, `sites` who is at which simulated
-    site; `private` is true if nobody can know or repeat them.
+    site; `private` is true if they can be neither known nor repeated.
     """
 
     split: bytes = field(repr=False)
@@ -41,7 +41,7 @@ class LotKeys:
 
     @classmethod
     def fresh(cls) -> "LotKeys":
-        """Return keys that nobody has seen."""
+        """Return fresh secret keys."""
         return cls(secrets.token_bytes(_KEY), secrets.token_bytes(_KEY), private=True)
 
     @classmethod

@@ -5,10 +5,10 @@ Real sites come from a key column or from one file per site. The other two divid
 table to simulate a federation: `partition_iid` deals persons out at random,
 `partition_dirichlet` gives every site its own mix of labels. Both keep all rows of a
 person together, and neither lets one person's presence move another person to another
-site. A site may be empty: to give it somebody, or to refuse, would tell who is there.
+site. A site may be empty: to fill it, or to refuse, would tell who is there.
 
 `partition_dirichlet` looks at a person's own label. It is for experiments: in a
-deployment nobody deals people out. Whoever has another label may be at another site, so
+deployment people are not dealt out. A person with another label may be elsewhere, so
 how many are at each site is not public there, not even under replace-one.
 """
 

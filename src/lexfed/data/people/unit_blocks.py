@@ -6,7 +6,7 @@ training. Which rows stay is decided by the person key and the order of rows alo
 dropping rows by what they hold would carry a protected value into the choice of rows,
 and so break the isolation of tiers.
 
-All rows of a person weigh as much as one row of somebody else, so that a person's
+All rows of a person weigh as much as one row of another person, so that a person's
 gradients can be averaged and clipped once as one vector. The block has the same
 number of places for everybody, the declared cap, so its shape says nothing about
 how often anyone was seen.
@@ -61,8 +61,8 @@ def cap_records(
     """Return the table with at most that many rows of each person at each site.
 
     Guarantees:
-        The first rows of every person at a site stay, in their order; so whoever has
-        rows at a site is there, whatever else there is.
+        The first rows of every person at a site stay, in their order; so every
+        person with rows at a site is there, whatever the other rows are.
         Which rows stay depends on person, site and the order of rows only.
 
     Rows of no site, -1 among the codes in `sites`, are left out.

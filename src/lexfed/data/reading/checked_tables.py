@@ -49,7 +49,7 @@ def read_files(
 def raw_frames(
     paths: Sequence[Path], wanted: Collection[str], problems: Problems
 ) -> list[Frame]:
-    """Read columns of files as they are; what is wrong is noted in `problems`."""
+    """Read columns of files as they are; errors are noted in `problems`."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() in seen:

@@ -168,7 +168,7 @@ def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
         found = [_float_or_none(text) for text in texts]
         unreadable = np.array([value is None for value in found], dtype=bool)
         values = np.array([0.0 if value is None else value for value in found])
-    # Python reads 1_000 as a number; nobody who writes a table means that.
+    # Python reads 1_000 as a number; no author of a table means that.
     unreadable |= np.array(["_" in text for text in texts], dtype=bool)
     return values.astype(np.float64), unreadable
 

@@ -33,7 +33,6 @@ class Frame:
     """The columns read from one source.
 
     Attributes:
-        name: the file or source, as messages name it.
         rows: row numbers as a person counts them in that source.
         ignored: columns of the source that were not asked for.
     """

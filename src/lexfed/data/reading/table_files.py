@@ -6,7 +6,7 @@ archive, a line with the wrong number of fields, a byte that is not UTF-8.
 
 `guess_columns` is a first guess at a file's columns, for a person to complete. It tells
 names and kinds only: ranges and category lists copied from the data into a
-configuration would be published with it, and tell that somebody is 104 years old or has
+configuration would be published with it, and tell that a person is 104 years old or has
 a rare disease.
 """
 

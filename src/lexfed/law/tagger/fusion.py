@@ -17,7 +17,7 @@ A tier's probability is the sum of its categories'. The score is the expected
 sensitivity: 1 for special and identifying data, 1/2 for other personal data, 0 for
 none. If the chance that a column is special or identifying is neither below `low` nor
 from `high` on, a person has to look; and also if nothing but the table and the network
-speaks, which then know only the neighbours of a name that nobody can read.
+speaks, which then know only the neighbours of an unreadable name.
 
 Guarantees:
     A column without evidence is never called non-personal, and goes to review.

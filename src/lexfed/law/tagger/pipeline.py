@@ -55,10 +55,6 @@ def tag_columns(
 ) -> tuple[Suggestion, ...]:
     """Return a suggestion for every column, in their order.
 
-    Args:
-        columns: the columns of one or more tables; siblings explain each other.
-        settings: shares, thresholds and packs to leave out.
-
     Raises:
         DataError: naming columns without a name.
     """
@@ -71,14 +67,15 @@ def tag_columns(
         raise DataError(problems[:_MOST_PROBLEMS])
     packs = load_packs(settings.without)
     tables = read_tables(columns)
-    seen, meant = _from_values(columns), network_probabilities(tables, settings)
-    found: dict[int, Suggestion] = {}
+    by_values = _from_values(columns)
+    by_network = network_probabilities(tables, settings)
+    result: dict[int, Suggestion] = {}
     for table in tables:
-        values = [seen[at] for at in table.places]
-        network = [meant.get(at) for at in table.places]
-        answers = _tag(table, values, network, packs, settings)
-        found.update(zip(table.places, answers, strict=True))
-    return _with_proxies(columns, [found[at] for at in range(len(columns))])
+        values = [by_values[at] for at in table.places]
+        network = [by_network.get(at) for at in table.places]
+        suggestions = _tag(table, values, network, packs, settings)
+        result.update(zip(table.places, suggestions, strict=True))
+    return _with_proxies(columns, [result[at] for at in range(len(columns))])
 
 
 def _tag(
@@ -90,47 +87,41 @@ def _tag(
 ) -> Iterator[Suggestion]:
     matches = matching_packs(table.columns, packs)
     nouns = nouns_of(table.title)
-    read = list(zip(table.columns, table.names, table.descriptions, strict=True))
-    own = [
-        [
-            *evidence_of_name(
-                name, description, nouns, is_code(column.name), table.title
-            ),
-            *evidence_of_packs(column, matches, packs),
-        ]
-        for column, name, description in read
-    ]
+    texts = list(zip(table.columns, table.names, table.descriptions, strict=True))
+    own: list[list[TagEvidence]] = []
+    for column, name, description in texts:
+        coded = is_code(column.name)
+        items = evidence_of_name(name, description, nouns, coded, table.title)
+        own.append([*items, *evidence_of_packs(column, matches, packs)])
     sure = [
         {c: w for c, w in evidence_sums([*items, *seen]).items() if w >= STRONG}
         for items, seen in zip(own, values, strict=True)
     ]
-    about = table_view(table.title, sure)
+    view = table_view(table.title, sure)
     weighed = []
-    for at, (column, name, description) in enumerate(read):
-        sums = evidence_sums(own[at])
+    for at, (column, name, description) in enumerate(texts):
+        own_sums, value_sums = evidence_sums(own[at]), evidence_sums(values[at])
         inherited = list(
-            evidence_of_table(name, description, column.dtype, sums, about)
+            evidence_of_table(name, description, column.dtype, own_sums, view)
         )
-        odds = sums_of_both(
-            sums_with_evidence(sums, inherited), evidence_sums(values[at])
-        )
-        told = [item for item in (*own[at], *inherited) if item.outright]
-        facts = evidence_sums([*values[at], *told])
+        odds = sums_of_both(sums_with_evidence(own_sums, inherited), value_sums)
+        outright = [item for item in (*own[at], *inherited) if item.outright]
+        facts = evidence_sums([*values[at], *outright])
         chances = fused_probabilities(odds, facts, network[at], settings)
-        # The table alone says nothing of a name that nobody can read.
+        # The table alone says nothing about an unreadable name.
         readable = bool(name.hits or description.hits)
-        by_itself = odds if readable else sums_of_both(sums, evidence_sums(values[at]))
-        found = fused_tag(chances, max(by_itself.values(), default=0.0), settings)
+        by_itself = odds if readable else sums_of_both(own_sums, value_sums)
+        fused = fused_tag(chances, max(by_itself.values(), default=0.0), settings)
         evidence = [*own[at], *values[at], *inherited]
-        if (meant := network[at]) is not None:
-            evidence.append(evidence_of_network(meant, readable))
-        weighed.append((found, chances, evidence))
-    dominant = dominant_tier(found for found, _, _ in weighed)
-    for column, (found, chances, evidence) in zip(table.columns, weighed, strict=True):
-        result = raised_to_table_tier(found, chances, dominant, settings)
+        if (probabilities := network[at]) is not None:
+            evidence.append(evidence_of_network(probabilities, readable))
+        weighed.append((fused, chances, evidence))
+    dominant = dominant_tier(fused for fused, _, _ in weighed)
+    for column, (fused, chances, evidence) in zip(table.columns, weighed, strict=True):
+        raised = raised_to_table_tier(fused, chances, dominant, settings)
         yield Suggestion(
-            column, result.tier, result.category, round(result.score, 4),
-            result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
+            column, raised.tier, raised.category, round(raised.score, 4),
+            raised.review, tuple(sorted(evidence, key=_order)), table.languages[0],
         )  # fmt: skip
 
 

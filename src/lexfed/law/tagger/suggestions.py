@@ -75,8 +75,8 @@ class TagEvidence:
         tier, category: its subject, or None if it speaks for no single one.
         weight: in units of log-odds; negative if it speaks against.
         text: a sentence a data-protection officer can check; never a value.
-        outright: whether it says what the column is in so many words, or by looking
-            it up, so that a network that guesses by likeness must not talk over it.
+        outright: whether it names the meaning of the column literally, or looked it up,
+            so that a network that guesses by likeness must not talk over it.
     """
 
     kind: EvidenceKind
@@ -103,8 +103,6 @@ class Proxy:
     """A column that gives away another one although it is not that kind of data.
 
     Attributes:
-        column: the tagged column that this one is associated with.
-        category: of that column.
         measure: `cramers_v`, `correlation_ratio` or `pearson`.
         strength: from 0 (independent) to 1 (one determines the other). It was counted
             in the data, so it is nowhere printed or written: people read `words`.

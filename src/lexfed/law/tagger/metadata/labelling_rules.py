@@ -75,7 +75,7 @@ BARE = {
     "person": CompoundRule("mention", "person", "person_key", 2.0, "R3"),
     "organisation": CompoundRule("mention", "organisation", "business", 2.0, "R4"),
 }
-"""Meaning of a noun of which nothing more is told: `surgeon`, `referring hospital`."""
+"""Meaning of a noun that stands alone: `surgeon`, `referring hospital`."""
 
 
 ONLY_ALONE = frozenset({"first", "last", "middle", "given", "second"})

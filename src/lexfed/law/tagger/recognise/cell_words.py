@@ -27,7 +27,7 @@ class ChoiceList:
 
     Attributes:
         name: the subject of the words, as part of a sentence.
-        sure: words, folded, of which two decide.
+        sure: folded words; two of them decide.
         other: words that are part of such lists and mean other things elsewhere.
         context: words of the column's name that make one value enough.
     """

@@ -97,7 +97,7 @@ def _personal(weight: float, text: str) -> TagEvidence:
 
 def has_listed_name(value: str) -> bool:
     """Return True if a text has the shape of a name and holds a listed one."""
-    # Made-up names carry numbers so that nobody takes them for real ones.
+    # Synthetic names carry numbers so that they are not taken for real ones.
     text = _MADE_UP.sub("", fold(value))
     if len(text) > 60 or _NAME.fullmatch(text) is None:
         return False

@@ -4,8 +4,8 @@
 A recogniser is a row of a table: a pattern, a check, the category that is meant, and
 the share of the sample that has to fit. It speaks if
 
-    at least `share` of the values that are there fit, and
-    so many different values fit that chance does not explain them: a number that is
+    at least `share` of the values present fit, and
+    more different values fit than chance explains: a number that is
     right by chance 1 time in 10 must be right for 5 of 5 different values, or for 9
     of 10 (1 in 100,000),
 
@@ -196,7 +196,7 @@ class Recogniser:
     def _may(self, sample: Sample) -> bool:
         """Return True if one of a few values fits; most columns end here.
 
-        Of a column of which nine tenths fit, one of seven values does but for a
+        Where nine tenths of a column fit, one of seven values does but for a
         chance of 1 in ten million; recognisers that ask for less look at all values.
         """
         if self.share < 0.6:
@@ -212,7 +212,7 @@ class Recogniser:
 
 
 def chance_bound(fitting: int, values: int, chance: float) -> float:
-    """Return a bound on the chance that so many of some values fit by accident.
+    """Return a bound on the chance that `fitting` of the values fit by accident.
 
     The bound of Chernoff and Hoeffding: exp(-n KL(share || chance)).
     """

@@ -55,7 +55,6 @@ class FeatureLayout:
     Attributes:
         width: axes of the embedding.
         concepts: the concepts it was trained with; others are not seen.
-        roles: the roles of tables it was trained with.
     """
 
     width: int

@@ -53,7 +53,6 @@ class Network:
     """A trained network, ready to be asked.
 
     Attributes:
-        layers: in the order of evaluation.
         temperature: divides its outputs, so that they are calibrated.
         digest: SHA-256 of `network.json`, which names all other files.
     """

@@ -41,7 +41,7 @@ def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...
     """Return the columns of a data file, with a sample of their values.
 
     Args:
-        path: a CSV, TSV, Parquet or SQL file, told apart by its name.
+        path: a CSV, TSV, Parquet or SQL file, recognised by its name.
         sample: rows to look at; 0 for names only.
 
     Raises:

@@ -41,7 +41,7 @@ RECOGNISERS: tuple[Recogniser, ...] = (
 )  # fmt: skip
 """All recognisers of single values."""
 _MOST = 128
-"""Numbers of which the density is estimated; their kernel takes the square of it."""
+"""Most numbers for a density estimate, whose kernel takes the square of it."""
 _CONFIRMS = 0.3
 _GAUSS = 0.5 * log(2.0 * pi * 2.718281828459045)
 NEAR = 1.0

@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Container
 
 NAME_LIMIT = 256
-"""Letters of a name that are read; nobody names a column with more."""
+"""Letters of a name that are read; no column has a longer name."""
 TEXT_LIMIT = 1000
 """Letters of a description that are read."""
 
@@ -76,15 +76,10 @@ def skeleton(word: str) -> str:
 
 
 def split(word: str, vocabulary: Container[str]) -> tuple[str, ...]:
-    """Return the known words that a run-together word is made of.
+    """Return the known words that a folded, run-together word is made of.
 
-    Args:
-        word: one folded word without separators.
-        vocabulary: the known words.
-
-    Returns:
-        The parts, unknown ends left out; empty if less than three quarters of the
-        letters belong to known words.
+    Unknown ends are left out. There are no parts if less than three quarters of the
+    letters belong to known words.
     """
     length = len(word)
     if not 5 <= length <= _MOST_SPLIT:
