@@ -22,8 +22,8 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
 from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
+from lexfed.law.tagger.column_files import read_columns, read_schema, table_name
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.sources.column_files import read_columns, read_schema, table_name
 from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TaggerSettings
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from lexfed.config.examination import examine
 from lexfed.config.text.wording import quoted
 from lexfed.data.reading.table_files import guess_columns
 from lexfed.errors import DataError, LexfedError
-from lexfed.law.tagger.sources.column_files import read_columns
+from lexfed.law.tagger.column_files import read_columns
 from lexfed.visible_text import visible
 from support.hostile_names import HOSTILE
 

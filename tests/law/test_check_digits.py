@@ -13,7 +13,7 @@ import pytest
 from lexfed.law.tagger.recognise.checksums import is_date, is_day, luhn, verhoeff
 from lexfed.law.tagger.recognise.recogniser import Recogniser, sample_of
 from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.law.tagger.values.evidence import RECOGNISERS
+from lexfed.law.tagger.value_evidence import RECOGNISERS
 from support.law import id_numbers as one
 from support.law import id_numbers_world as two
 from support.law.id_numbers import LETTERS, Maker

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
-from lexfed.law.tagger.values.association import (
+from lexfed.law.tagger.proxies import (
     LEAST,
     MOST_PROXIES,
     Association,
@@ -19,6 +18,7 @@ from lexfed.law.tagger.values.association import (
     proxies_of,
     variable_of,
 )
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
 
 RNG = np.random.default_rng(11)
 N = 200

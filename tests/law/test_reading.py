@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.law.tagger.sources.column_files import read_columns, read_schema, read_text
-from lexfed.law.tagger.sources.sql_schemas import columns_of_sql
+from lexfed.law.tagger.column_files import read_columns, read_schema, read_text
+from lexfed.law.tagger.sql_schemas import columns_of_sql
 from lexfed.law.tagger.suggestions import DescribedColumn
 
 
@@ -129,7 +129,7 @@ def test_encodings(tmp_path: Path, content: bytes) -> None:
 def test_a_large_file_is_read_as_far_as_its_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lexfed.law.tagger.sources.column_files._SAMPLE_BYTES", 1000)
+    monkeypatch.setattr("lexfed.law.tagger.column_files._SAMPLE_BYTES", 1000)
     path = written(tmp_path / "t.csv", "a,b\n" + "11,22\n" * 1000)
     values = read_columns(path)[0].values
     assert values is not None

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.law.tagger.values.evidence import evidence_of_values
+from lexfed.law.tagger.value_evidence import evidence_of_values
 from support.law.value_columns import CLINICAL_TEXTS, strongest
 
 N = range(30)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lexfed.law.tagger.fusion import NOTHING
 from lexfed.law.tagger.recognise.recogniser import sample_of
 from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.law.tagger.values.evidence import (
+from lexfed.law.tagger.value_evidence import (
     evidence_of_statistics,
     kernel_entropy,
     numbers_of,

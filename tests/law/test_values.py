@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lexfed.law.tagger.pipeline import tag_columns
 from lexfed.law.tagger.suggestions import CATEGORIES, KINDS, TIER_OF, DescribedColumn
-from lexfed.law.tagger.values.evidence import RECOGNISERS, evidence_of_values
+from lexfed.law.tagger.value_evidence import RECOGNISERS, evidence_of_values
 from support.law import id_numbers as one
 from support.law import id_numbers_world as two
 

@@ -14,7 +14,7 @@ from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import load_catalogues
 from lexfed.law.decisions import StatedTag, declared_tags, suggest_by_names, tag_schema
-from lexfed.law.tagger.sources.column_files import table_name
+from lexfed.law.tagger.column_files import table_name
 from lexfed.law.tagger.suggestions import Suggestion
 from lexfed.law.tags import TaggedSchema
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.law.tagger.values.evidence import evidence_of_values
+from lexfed.law.tagger.value_evidence import evidence_of_values
 
 CLINICAL_TEXTS = (
     "the patient reports pain in the chest and shortness of breath since monday",

@@ -133,7 +133,7 @@ def _from_values(columns: Sequence[DescribedColumn]) -> Sequence[Sequence[TagEvi
     """Return the evidence of values; recognisers are loaded only if there are any."""
     if not any(column.values for column in columns):
         return [()] * len(columns)
-    from lexfed.law.tagger.values.evidence import evidence_of_values
+    from lexfed.law.tagger.value_evidence import evidence_of_values
 
     return evidence_of_values(columns)
 
@@ -143,7 +143,7 @@ def _with_proxies(
 ) -> tuple[Suggestion, ...]:
     if not any(column.values for column in columns):
         return tuple(suggestions)
-    from lexfed.law.tagger.values.association import proxies_of
+    from lexfed.law.tagger.proxies import proxies_of
 
     pairs = zip(suggestions, proxies_of(columns, suggestions), strict=True)
     return tuple(replace(one, proxies=proxies) for one, proxies in pairs)

@@ -22,7 +22,7 @@ from contextlib import nullcontext
 from pathlib import Path, PurePath
 
 from lexfed.errors import DataError, Problem, system_reason
-from lexfed.law.tagger.sources.sql_schemas import columns_of_sql
+from lexfed.law.tagger.sql_schemas import columns_of_sql
 from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.plain_files import plain_or_link
 from lexfed.visible_text import hidden_in, visible

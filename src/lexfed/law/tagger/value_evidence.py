@@ -11,6 +11,7 @@ from math import exp, log, pi
 
 import numpy as np
 
+from lexfed.law.tagger.proxies import FEW, NUMBER
 from lexfed.law.tagger.recognise.cell_words import (
     evidence_of_texts,
     evidence_of_vocabularies,
@@ -31,7 +32,6 @@ from lexfed.law.tagger.recognise.table_context import (
     evidence_of_surrogates,
 )
 from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence, evidence_for
-from lexfed.law.tagger.values.association import FEW, NUMBER
 
 NATIONAL: tuple[Recogniser, ...] = (*WESTERN, *EASTERN, *AMERICAN, *OTHERS)
 """Numbers that authorities give to people."""
