@@ -96,8 +96,8 @@ def tagged_columns(
     else:
         columns = source or ()
     laws = load_catalogues(BUILT_IN if jurisdictions is None else jurisdictions, added)
-    found = tag_columns(columns, settings or TaggerSettings())
-    return TaggedColumns(with_articles(found, laws), laws)
+    suggestions = tag_columns(columns, settings or TaggerSettings())
+    return TaggedColumns(with_articles(suggestions, laws), laws)
 
 
 def configuration_tags(
@@ -119,12 +119,12 @@ def configuration_tags(
         for file in source.files
     }
     if len(sites) == 1:
-        (found,) = sites.values()
-        return TaggedColumns(with_articles(found, laws), laws)
+        (suggestions,) = sites.values()
+        return TaggedColumns(with_articles(suggestions, laws), laws)
     merged = merge_site_tags(
         {
-            site: [replace(SiteTag.of(one), table="") for one in found]
-            for site, found in sites.items()
+            site: [replace(SiteTag.of(one), table="") for one in suggestions]
+            for site, suggestions in sites.items()
         }
     )
     chosen = [_strictest(column, sites) for column in merged]
@@ -157,11 +157,11 @@ def _strictest(
     merged: MergedTag, sites: dict[str, tuple[Suggestion, ...]]
 ) -> Suggestion:
     """Return the suggestion of a site that agrees with the merged tag."""
-    found = next(
+    chosen = next(
         one
         for site in merged.by_site
         for one in sites[site]
         if (one.column.name, one.tier, one.category)
         == (merged.column, merged.tier, merged.category)
     )
-    return replace(found, review=merged.review)
+    return replace(chosen, review=merged.review)

@@ -26,10 +26,10 @@ def parse_toml(text: str) -> dict[str, Any]:
             where, as that of `tomllib` does.
         RecursionError: if values are nested too deeply.
     """
-    found = _LONG_KEY.search(text)
-    if found is not None:
-        line = text.count("\n", 0, found.start()) + 1
-        column = found.start() - text.rfind("\n", 0, found.start())
+    long_key = _LONG_KEY.search(text)
+    if long_key is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
+        column = long_key.start() - text.rfind("\n", 0, long_key.start())
         raise ValueError(
             f"A key of more than {MOST_PARTS} parts (at line {line}, column {column})"
         )

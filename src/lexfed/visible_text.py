@@ -78,14 +78,14 @@ def hidden_in(text: str) -> str:
 def hidden_texts(value: Any, place: TablePath = ()) -> Iterator[tuple[TablePath, str]]:
     """Yield the path of each text with a hidden character, which is spelled out."""
     if isinstance(value, str):
-        found = hidden_in(value)
-        if found:
-            yield place, found
+        hidden = hidden_in(value)
+        if hidden:
+            yield place, hidden
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            found = hidden_in(str(key))
-            if found:
-                yield (*place, key), found
+            hidden = hidden_in(str(key))
+            if hidden:
+                yield (*place, key), hidden
             else:
                 yield from hidden_texts(inner, (*place, key))
     elif isinstance(value, list | tuple):
@@ -132,7 +132,7 @@ def _is_mark(each: str) -> bool:
 def _letters(form: str) -> frozenset[str]:
     """Return the Arabic letters that have such a form within words."""
     forms = (unicodedata.decomposition(chr(code)) for code in range(0xFB50, 0xFEFD))
-    split = (found.split() for found in forms)
+    split = (each.split() for each in forms)
     return frozenset(
         chr(int(parts[1], 16))
         for parts in split

@@ -45,7 +45,7 @@ def test_an_open_range_or_list_is_no_problem(
 def test_a_text_without_open_columns_is_judged_as_ever() -> None:
     found = examine_open(GOOD)
     assert found.columns == ()
-    assert found.found == examine(GOOD)
+    assert found.examination == examine(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_text_without_open_columns_is_judged_as_ever() -> None:
     ],
 )
 def test_everything_else_must_be_decided(change: tuple[str, str], what: str) -> None:
-    found = examine_open(GOOD.replace(*change), "here.toml").found
+    found = examine_open(GOOD.replace(*change), "here.toml").examination
     assert what in "\n".join(map(str, found.problems))
     assert all(problem.line for problem in found.problems)
 
@@ -73,11 +73,11 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
         load_open(tmp_path / "other.toml")
     path.write_bytes(b"\xff")
-    assert "not UTF-8" in str(examine_open_file(path).found.problems[0])
+    assert "not UTF-8" in str(examine_open_file(path).examination.problems[0])
 
 
 @settings(max_examples=200)
 @given(st.text())
 def test_nothing_is_raised_whatever_the_text(text: str) -> None:
-    assert examine_open(text).found.problems
-    assert examine_open("data = " + text).found.problems
+    assert examine_open(text).examination.problems
+    assert examine_open("data = " + text).examination.problems

@@ -118,8 +118,8 @@ def with_learned_domains(
         ConfigError: if `[data]` is written in a way that cannot be added to.
     """
     values: dict[KeyPath, str] = {("data", "profile"): quoted(profile)}
-    for column, found in learned.items():
-        values["data", "columns", column, found.key] = found.written
+    for column, domain in learned.items():
+        values["data", "columns", column, domain.key] = domain.written
     result = _edited(text, values)
     if result is None:
         what = "cannot add to `[data]` as it is written here"

@@ -180,8 +180,8 @@ def examine_tables(
         config, removed = repaired_config(decided)
         bad |= removed
     if config is not None:
-        found = (finding for rule in RULES for finding in rule(config))
-        findings += [finding for finding in found if not _rests_on(finding, bad)]
+        by_rules = (finding for rule in RULES for finding in rule(config))
+        findings += [finding for finding in by_rules if not _rests_on(finding, bad)]
     problems: list[ConfigProblem] = []
     remarks: list[ConfigProblem] = []
     for finding in findings:

@@ -57,12 +57,12 @@ class OpenConfig:
 class OpenExamination:
     """An examination of such a configuration, with its open columns."""
 
-    found: Examination
+    examination: Examination
     columns: tuple[str, ...]
 
     def require(self) -> OpenConfig:
         """Return the configuration, or raise `ConfigError` with every problem."""
-        return OpenConfig(self.found.require(), self.columns)
+        return OpenConfig(self.examination.require(), self.columns)
 
 
 def load_open(path: Path | str) -> OpenConfig:

@@ -125,27 +125,27 @@ def _values(text: str, rest: str) -> tuple[SearchValue, ...]:
     if not rest.startswith("["):
         return tuple(_value(text, part.strip()) for part in rest.split(","))
     try:
-        found = tomllib.loads(f"values = {rest}")["values"]
+        parsed = tomllib.loads(f"values = {rest}")["values"]
     except tomllib.TOMLDecodeError as error:
         hint = 'for example `\'federation.model=["logistic", "mlp:64,32"]\'`'
         problem = _wrong(text, "not an array as TOML has it", hint)
         raise ConfigError([problem]) from error
-    if not found or not all(isinstance(v, bool | int | float | str) for v in found):
+    if not parsed or not all(isinstance(v, bool | int | float | str) for v in parsed):
         raise ConfigError([_wrong(text, "expected numbers or texts", "")])
-    return tuple(found)
+    return tuple(parsed)
 
 
 def _value(text: str, part: str) -> SearchValue:
     if not part:
         raise ConfigError([_wrong(text, "a value is empty", "")])
     try:
-        found = tomllib.loads(f"value = {part}")["value"]
+        parsed = tomllib.loads(f"value = {part}")["value"]
     except tomllib.TOMLDecodeError:
         try:  # TOML does not know a number such as .3, or a word without quotes
             return float(part)
         except ValueError:
             return part
-    return found if isinstance(found, bool | int | float | str) else part
+    return parsed if isinstance(parsed, bool | int | float | str) else part
 
 
 def _wrong(text: str, what: str, hint: str) -> Problem:
@@ -160,19 +160,19 @@ def searched_configs(
     Raises:
         ConfigError: with the problems of every setting.
     """
-    found: list[Config] = []
+    configs: list[Config] = []
     problems: list[Problem] = []
     for setting in settings:
         changed = copy.deepcopy(dict(tables))
         for path, value in setting.values:
             set_key(changed, path, value)
         try:
-            found.append(from_mapping(changed, f"with {setting}"))
+            configs.append(from_mapping(changed, f"with {setting}"))
         except ConfigError as error:
             problems += error.problems
     if problems:
         raise ConfigError(list(_shortened(problems)))
-    return tuple(found)
+    return tuple(configs)
 
 
 def set_key(tables: dict[str, Any], path: KeyPath, value: Any) -> None:

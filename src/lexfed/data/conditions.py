@@ -99,12 +99,12 @@ class _Reader:
         self._at = 0
 
     def comparisons(self) -> tuple[Comparison, ...]:
-        found = [self._comparison()]
+        comparisons = [self._comparison()]
         while self._at < len(self._tokens):
             if self._next() != ("word", "and"):
                 raise _wrong(self._text, "has no `and` between its comparisons")
-            found.append(self._comparison())
-        return tuple(found)
+            comparisons.append(self._comparison())
+        return tuple(comparisons)
 
     def _next(self) -> tuple[str, str]:
         if self._at == len(self._tokens):
@@ -219,11 +219,11 @@ def _held(comparison: Comparison, table: Table) -> Bools:
     if column.values is not None:
         known: tuple[ComparedValue, ...] = column.values
         wanted = [known.index(value) for value in comparison.values]
-        found = np.isin(table.codes(column.name), wanted)
-        return ~found if comparison.operator == "!=" else found
+        matches = np.isin(table.codes(column.name), wanted)
+        return ~matches if comparison.operator == "!=" else matches
     numbers = table.numbers(column.name)
     values = [float(value) for value in comparison.values]
     if comparison.operator in _ORDER:
         return np.asarray(_ORDER[comparison.operator](numbers, values[0]))
-    found = np.isin(numbers, values)
-    return ~found if comparison.operator == "!=" else found
+    matches = np.isin(numbers, values)
+    return ~matches if comparison.operator == "!=" else matches

@@ -310,16 +310,16 @@ class Schema:
             ConfigError: if columns are made from each other in a circle.
         """
         declared = {column.name: column.sources for column in self.columns}
-        found: set[str] = set()
+        family: set[str] = set()
         waiting = list(declared.get(name, ()))
         while waiting:
             source = waiting.pop()
             if source == name:
                 raise _wrong(name, "made from itself through other columns")
-            if source not in found:
-                found.add(source)
+            if source not in family:
+                family.add(source)
                 waiting.extend(declared.get(source, ()))
-        return frozenset(found)
+        return frozenset(family)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain data."""

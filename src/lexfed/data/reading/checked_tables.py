@@ -55,8 +55,8 @@ def raw_frames(
         if path.resolve() in seen:
             problems.add("file-twice", "the same file is listed twice", file=str(path))
         seen.add(path.resolve())
-    found = [read_file(path, wanted, problems) for path in paths]
-    return [frame for frame in found if frame is not None]
+    frames = [read_file(path, wanted, problems) for path in paths]
+    return [frame for frame in frames if frame is not None]
 
 
 def read_inputs(
@@ -163,8 +163,8 @@ def _keys(
 ) -> list[str] | None:
     if key is None:
         return None
-    found = [key_texts(key, f, problems) for f in frames if key in f.columns]
-    return [text for texts in found for text in texts]
+    keys = [key_texts(key, f, problems) for f in frames if key in f.columns]
+    return [text for texts in keys for text in texts]
 
 
 def _codes_by_first(keys: Sequence[str]) -> tuple[Integers, tuple[str, ...]]:

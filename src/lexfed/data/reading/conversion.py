@@ -115,10 +115,10 @@ def _texts(raw: RawColumn) -> list[str]:
 
 
 def _wrong_type(declared: str, raw: RawColumn, place: _Place) -> Floats:
-    found = "another type" if raw.kind == "other" else raw.kind
+    held = "another type" if raw.kind == "other" else raw.kind
     place.whole(
         "column-type",
-        f"holds {found} here, declared as {declared}",
+        f"holds {held} here, declared as {declared}",
         "write it the same way at every site",
     )
     return np.full(len(raw.values), np.nan)
@@ -165,9 +165,9 @@ def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
         values = np.array([float(text) if text else np.nan for text in texts])
         unreadable = np.zeros(len(texts), dtype=bool)
     except ValueError:
-        found = [_float_or_none(text) for text in texts]
-        unreadable = np.array([value is None for value in found], dtype=bool)
-        values = np.array([0.0 if value is None else value for value in found])
+        parsed = [_float_or_none(text) for text in texts]
+        unreadable = np.array([value is None for value in parsed], dtype=bool)
+        values = np.array([0.0 if value is None else value for value in parsed])
     # Python reads 1_000 as a number; no author of a table means that.
     unreadable |= np.array(["_" in text for text in texts], dtype=bool)
     return values.astype(np.float64), unreadable
@@ -201,8 +201,8 @@ def _category(
     if raw.kind == "other":
         return ConvertedColumn(_wrong_type("category", raw, place))
     codes = {value: code for code, value in enumerate(column.values or ())}
-    found = [codes.get(text, -1) for text in _texts(raw)]
-    values: Integers = np.array(found, dtype=np.int64)
+    places = [codes.get(text, -1) for text in _texts(raw)]
+    values: Integers = np.array(places, dtype=np.int64)
     values[raw.missing] = -1
     undeclared = (values < 0) & ~raw.missing
     if strict and undeclared.any():

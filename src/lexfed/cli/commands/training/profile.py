@@ -99,9 +99,9 @@ def _load(path: Path) -> "OpenConfig":
     from lexfed.config.open_decisions import examine_open_file
 
     seen = examine_open_file(path)
-    if seen.found.config is None:
-        raise ConfigError(with_suggestions(path, seen.found.problems))
-    for note in seen.found.notes:
+    if seen.examination.config is None:
+        raise ConfigError(with_suggestions(path, seen.examination.problems))
+    for note in seen.examination.notes:
         # Metrics on test rows, and the like, are a matter of training.
         if note.key == "run.test":
             talk.warn(str(note), note.hint)
