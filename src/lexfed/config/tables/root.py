@@ -44,6 +44,29 @@ from lexfed.terms import (
 )
 from lexfed.tiers import Tier
 
+_ADAPTATION = Adaptation()
+_TAGGER = TaggerSettings()
+
+
+class RunTable(ConfigTable):
+    """`[run]`: what the run is called and where it writes."""
+
+    name: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            description="a name of up to 64 letters, digits, `.`, `_`, `-`",
+        ),
+    ]
+    out: NonEmptyText | None = None
+    seed: Seed = 0
+    test: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The run folder: `out`, or `runs/<name>`."""
+        return self.out or f"runs/{self.name}"
+
 
 class SitesTable(ConfigTable):
     """`data.sites`: by a column, by a partition into `count` parts, or by files."""
@@ -98,62 +121,6 @@ class DataTable(ConfigTable):
     def built_in(self) -> bool:
         """True if schema, tags and number of persons come with the source."""
         return (self.source or "").startswith(("synthetic:", "sklearn:"))
-
-
-class SketchesTable(ConfigTable):
-    """`[sketches]`: tables of counts while a model is trained."""
-
-    share: Annotated[Real, Field(ge=0, le=0.5)] = 0.0
-    every: Annotated[int, Field(ge=0, le=64)] = 1
-    weights: WeightRule = "none"
-    columns: Annotated[int, Field(ge=0, le=64)] = 3
-
-
-_DEFAULT = Adaptation()
-
-
-class AdaptTable(ConfigTable):
-    """`[adapt]`: noise, clip, step length and number of rounds along the way."""
-
-    noise: NoiseRule = "none"
-    guarantee: Guarantee = "envelope"
-    beta: Annotated[Real, Field(gt=0, le=0.9)] = _DEFAULT.beta
-    decay: Positive = _DEFAULT.decay
-    window: PositiveCount = _DEFAULT.window
-    clip: ClipRule = "none"
-    quantile: Annotated[Real, Field(gt=0, lt=1)] = _DEFAULT.quantile
-    clip_rate: Annotated[Real, Field(gt=0, le=1)] = _DEFAULT.clip_rate
-    learning_rate: RateRule = "none"
-    patience: PositiveCount | None = None
-    rounds_at_most: RoundCount | None = None
-
-    @property
-    def adapting(self) -> Adaptation:
-        """The same as the rest of lexfed knows it."""
-        return Adaptation(**self.model_dump())
-
-
-_TAGGER = TaggerSettings()
-
-
-class RunTable(ConfigTable):
-    """`[run]`: what the run is called and where it writes."""
-
-    name: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-            description="a name of up to 64 letters, digits, `.`, `_`, `-`",
-        ),
-    ]
-    out: NonEmptyText | None = None
-    seed: Seed = 0
-    test: bool = False
-
-    @property
-    def folder(self) -> str:
-        """The run folder: `out`, or `runs/<name>`."""
-        return self.out or f"runs/{self.name}"
 
 
 class LawColumnTable(ConfigTable):
@@ -227,6 +194,36 @@ class FederationTable(ConfigTable):
     dropouts: Annotated[int, Field(ge=0, le=2**16)] = 0
     colluders: Annotated[int, Field(ge=0, le=2**16)] = 0
     setup_rounds: Annotated[int, Field(ge=1, le=4096)] = 32
+
+
+class AdaptTable(ConfigTable):
+    """`[adapt]`: noise, clip, step length and number of rounds along the way."""
+
+    noise: NoiseRule = "none"
+    guarantee: Guarantee = "envelope"
+    beta: Annotated[Real, Field(gt=0, le=0.9)] = _ADAPTATION.beta
+    decay: Positive = _ADAPTATION.decay
+    window: PositiveCount = _ADAPTATION.window
+    clip: ClipRule = "none"
+    quantile: Annotated[Real, Field(gt=0, lt=1)] = _ADAPTATION.quantile
+    clip_rate: Annotated[Real, Field(gt=0, le=1)] = _ADAPTATION.clip_rate
+    learning_rate: RateRule = "none"
+    patience: PositiveCount | None = None
+    rounds_at_most: RoundCount | None = None
+
+    @property
+    def adapting(self) -> Adaptation:
+        """The same as the rest of lexfed knows it."""
+        return Adaptation(**self.model_dump())
+
+
+class SketchesTable(ConfigTable):
+    """`[sketches]`: tables of counts while a model is trained."""
+
+    share: Annotated[Real, Field(ge=0, le=0.5)] = 0.0
+    every: Annotated[int, Field(ge=0, le=64)] = 1
+    weights: WeightRule = "none"
+    columns: Annotated[int, Field(ge=0, le=64)] = 3
 
 
 class EvaluationTable(ConfigTable):
