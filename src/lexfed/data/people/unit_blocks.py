@@ -168,7 +168,7 @@ class UnitBlock:
         persons: code of the person behind each unit.
         members: the classes of records of each unit, [units, classes]; None without
             classes. Never leaves the site, not even as a count.
-        keys: of the person behind each unit, the same at every site (`key_numbers`);
+        keys: of the person behind each unit, the same at every site (`person_keys`);
             None where persons have no key. Never leaves the site.
     """
 
