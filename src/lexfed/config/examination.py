@@ -92,29 +92,17 @@ class Examination:
 
 
 def load(path: Path | str) -> Config:
-    """Read a configuration file.
-
-    Raises:
-        ConfigError: with every problem of the file, each with its line.
-    """
+    """Read a configuration file, or raise `ConfigError` with every problem by line."""
     return examine_file(path).require()
 
 
 def loads(text: str, name: str = "lexfed.toml") -> Config:
-    """Read a configuration from text; `name` stands for the file in messages.
-
-    Raises:
-        ConfigError: with every problem of the text, each with its line.
-    """
+    """Read a configuration from text; `name` stands for the file in messages."""
     return examine(text, name).require()
 
 
 def from_mapping(tables: Mapping[str, Any], name: str = "configuration") -> Config:
-    """Read a configuration from Python values, under the rules of the file.
-
-    Raises:
-        ConfigError: with every problem.
-    """
+    """Read a configuration from Python values, under the rules of the file."""
     return examine_tables(without_lists(tables), name, None).require()
 
 

@@ -66,11 +66,7 @@ class OpenExamination:
 
 
 def load_open(path: Path | str) -> OpenConfig:
-    """Read a configuration file whose ranges and lists may be open.
-
-    Raises:
-        ConfigError: with every problem of the file, each with its line.
-    """
+    """Read a configuration file whose ranges and lists may be open."""
     return examine_open_file(path).require()
 
 

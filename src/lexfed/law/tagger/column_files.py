@@ -38,11 +38,9 @@ _ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 
 
 def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...]:
-    """Return the columns of a data file, with a sample of their values.
+    """Return the columns of a CSV, TSV, Parquet or SQL file, recognised by its name.
 
-    Args:
-        path: a CSV, TSV, Parquet or SQL file, recognised by its name.
-        sample: rows to look at; 0 for names only.
+    Values are sampled from the first `sample` rows; with 0 columns have names only.
 
     Raises:
         DataError: if the file holds no columns that could be tagged.
@@ -67,28 +65,20 @@ def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
     rows = _rows(read_text(path), path, ",")
     header = [name.strip().lower() for name in next(rows, (1, []))[1]]
     if "column" not in header:
-        raise DataError(
-            [
-                Problem(
-                    f"`{path}`",
-                    "its first line names no field `column`",
-                    f"a schema has the fields {', '.join(_FIELDS)}; for a data file "
-                    "leave `--schema` out",
-                )
-            ]
+        what = "its first line names no field `column`"
+        hint = (
+            f"a schema has the fields {', '.join(_FIELDS)}; for a data file leave "
+            "`--schema` out"
         )
+        raise DataError([Problem(f"`{path}`", what, hint)])
     columns, problems = [], []
     seen: set[tuple[str, str]] = set()
     for line, row in rows:
         if not any(row):
             continue
-        found = dict(zip(header, row, strict=False))
-        column = DescribedColumn(
-            table=found.get("table", "").strip(),
-            name=found.get("column", "").strip(),
-            description=found.get("description", "").strip(),
-            dtype=found.get("dtype", "").strip(),
-        )
+        cells = dict(zip(header, row, strict=False))
+        table, name, text, dtype = (cells.get(key, "").strip() for key in _FIELDS)
+        column = DescribedColumn(table, name, text, dtype)
         problem = _problem(column, seen)
         if problem:
             problems.append(Problem(f"{path}:{line}", problem))
@@ -259,12 +249,5 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _not_text(path: Path) -> DataError:
-    return DataError(
-        [
-            Problem(
-                f"`{path}`",
-                "is not a text file",
-                "give a CSV or SQL file in UTF-8, or a `.parquet` file",
-            )
-        ]
-    )
+    hint = "give a CSV or SQL file in UTF-8, or a `.parquet` file"
+    return DataError([Problem(f"`{path}`", "is not a text file", hint)])
