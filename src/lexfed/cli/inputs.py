@@ -24,7 +24,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.decisions import suggest_by_names
 from lexfed.law.explanations import PUBLIC_KINDS, reason_of, rule_of
-from lexfed.law.tagger.sources.column_files import table_name
+from lexfed.law.tagger.column_files import table_name
 from lexfed.report.markup.escaping import visible
 from lexfed.run import PricedRun, priced_file
 from lexfed.run.audit_log.opening import check_statements

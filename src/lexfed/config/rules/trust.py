@@ -16,7 +16,6 @@ from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
 from lexfed.errors import ConfigError
-from lexfed.federation.planning.choices import noise_cohort
 
 TRUST: KeyPath = ("privacy", "trust")
 ENGINE: KeyPath = ("federation", "engine")
@@ -99,6 +98,9 @@ def sites_are_enough(config: Config) -> Iterator[Finding]:
     known = _number_of_sites(config)
     if known is None:
         return
+    # Imported here: torch comes with it, and reading a configuration must stay light.
+    from lexfed.federation.planning.choices import noise_cohort
+
     sites, path = known
     federation = config.federation
     try:
