@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier

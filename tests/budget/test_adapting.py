@@ -68,7 +68,11 @@ def test_steering_stays_in_its_bounds(
         seen = ObservedRelease(Signal(vector, 0.5), state.radius, 8.0, bit)
         after = adapting.after(state, seen, tier)
         assert low <= after.noise <= high
-        assert tower_steering.SMALLEST / 2 <= after.radius <= tower_steering.LARGEST * 2
+        assert (
+            tower_steering.SMALLEST_RADIUS / 2
+            <= after.radius
+            <= tower_steering.LARGEST_RADIUS * 2
+        )
         assert 0.1 < after.rate < 10.0
         assert 0.0 <= after.score <= 1.0
         honest = math.hypot(*vector) <= 8.0

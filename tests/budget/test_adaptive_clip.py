@@ -46,7 +46,7 @@ def test_the_radius_stays_in_its_bounds(
     radius = 1.0
     for bit in bits:
         after = next_radius(radius, bit, quantile, rate)
-        assert tower_steering.SMALLEST <= after <= tower_steering.LARGEST
+        assert tower_steering.SMALLEST_RADIUS <= after <= tower_steering.LARGEST_RADIUS
         assert abs(math.log(after / radius)) <= rate * (1 + 1e-9)
         if math.isnan(bit):
             assert after == radius

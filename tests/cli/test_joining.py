@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SeededSource

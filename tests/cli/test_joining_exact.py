@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.run.joining import library
 

@@ -18,8 +18,8 @@ import pytest
 
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import SCALE
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.privacy.accountants import gdp
 
 Lexfed = Callable[..., Any]

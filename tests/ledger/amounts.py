@@ -5,8 +5,8 @@ from ledger.conftest import release
 from lexfed.ledger.bookkeeping.book import Amounts
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 
 ROUND = costs_of([(release(), 1)], "record", {}, neighbours="add-remove")
 

@@ -7,8 +7,8 @@ from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.tiers import Tier
 

@@ -9,8 +9,8 @@ from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger, PaidRounds
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 
 LATER = START + 30 * DAY

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from ledger.conftest import DAY, Place, release
 from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier

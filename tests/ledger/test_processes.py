@@ -16,7 +16,7 @@ import pytest
 from ledger.conftest import START, Place, release
 from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from support.ledger import checks as ledger_checks
 

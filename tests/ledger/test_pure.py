@@ -9,8 +9,8 @@ import pytest
 from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import SCALE
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
 from lexfed.terms import CostMeasure

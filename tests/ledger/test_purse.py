@@ -9,7 +9,7 @@ import pytest
 import lexfed
 from lexfed.errors import LedgerError, Refused, RunFolderError
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace, SitePurse
 from support.ledger.purse_checks import OTHER, PLAN, ROUND, TERMS, books, resumed
 

@@ -16,9 +16,8 @@ from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import concerned_scopes, costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
-from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.decisions import restore_ledger, set_ceiling
 from lexfed.ledger.storage import pins
 from lexfed.ledger.verification import verify_ledger
 

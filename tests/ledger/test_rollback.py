@@ -15,9 +15,8 @@ from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
-from lexfed.ledger.recovery import Restoration, restore_ledger
+from lexfed.ledger.decisions import Restoration, restore_ledger, set_ceiling
 from lexfed.ledger.storage import pins
 from lexfed.ledger.verification import verify_ledger
 from lexfed.tiers import Tier

@@ -17,9 +17,8 @@ from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Amounts, Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling, reached_by_squares
 from lexfed.ledger.bookkeeping.prices import SCALE, costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
-from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.decisions import restore_ledger, set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.gdp import Step

@@ -12,7 +12,7 @@ from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.rows import GENESIS, Head, make_row
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.storage import tables
 from lexfed.ledger.storage.database import Database
 from lexfed.ledger.verification import verify_ledger

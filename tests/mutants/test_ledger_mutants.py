@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.ledger import recovery
+from lexfed.ledger import decisions
 from lexfed.ledger.bookkeeping import prices
 from lexfed.ledger.bookkeeping.book import NOTHING, Book, CeilingBalance
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
@@ -143,7 +143,7 @@ def _any_measure_will_do(patch: Patch) -> None:
 
 
 def _only_the_pin_counts(patch: Patch) -> None:
-    patch.setattr(recovery, "_of_both", lambda pin, *_: dict(pin.limits))
+    patch.setattr(decisions, "_of_both", lambda pin, *_: dict(pin.limits))
 
 
 def _any_schema_will_do(patch: Patch) -> None:

@@ -22,7 +22,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.rules import certify
 from lexfed.audit.verify import verify_run
-from lexfed.report.facts.dossier import Dossier, build_dossier
+from lexfed.report.dossier import Dossier, build_dossier
 from support.audit import worlds as audit_worlds
 from support.audit.worlds import COORDINATOR, LOG, FakeRun, fake_run, sha256
 

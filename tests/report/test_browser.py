@@ -12,8 +12,11 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lexfed.report.documents.pdf_printer import find_browser
-from lexfed.report.documents.run_documents import ReportSource, make_report
+from lexfed.report.documents.run_documents import (
+    ReportSource,
+    find_browser,
+    make_report,
+)
 from report.conftest import (
     broken_run,
     certified,

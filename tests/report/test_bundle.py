@@ -17,7 +17,7 @@ from lexfed.audit.entries import Deletion, FeatureTags
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import verify_run
 from lexfed.report.documents.evidence_bundle import evidence_bundle, pack
-from lexfed.report.facts.dossier import Dossier, build_dossier
+from lexfed.report.dossier import Dossier, build_dossier
 from report.conftest import MakeDossier, broken_run, certified, measured, told_run
 from support.audit.masked_runs import masked_run
 from support.audit.worlds import FakeRun, fake_run, place

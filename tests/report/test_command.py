@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.errors import RunFolderError
-from lexfed.report.documents import pdf_printer
+from lexfed.report.documents import run_documents
 from report.conftest import write_keys
 from support.audit.worlds import LOG, fake_run
 
@@ -62,7 +62,7 @@ def test_an_unknown_format_is_refused(run: Path) -> None:
 def test_pdf_without_a_browser_says_so(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf_printer, "find_browser", lambda: None)
+    monkeypatch.setattr(run_documents, "find_browser", lambda: None)
     found = CliRunner().invoke(app, ["report", str(run), "--formats", "csv", "--pdf"])
     assert isinstance(found.exception, RunFolderError)
     assert "no Chromium" in found.exception.message

@@ -13,7 +13,7 @@ from lexfed.audit.entries import RecordOfProcessing
 from lexfed.data.schema import Column, Schema
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.report.documents.drafts import dpia, model_card
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
 from lexfed.report.sections.processing_record import HEADER, processing, processing_csv
 from lexfed.tiers import Tier
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run

@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.report.markup.figures import Panel, bar, budget_panels, metric_curve
-from lexfed.report.markup.svg import AxisScale, figure, steps, text, ticks
+from lexfed.report.markup.svg import (
+    AxisScale,
+    Panel,
+    bar,
+    budget_panels,
+    figure,
+    metric_curve,
+    steps,
+    text,
+    ticks,
+)
 
 NUMBERS = st.floats(-1e6, 1e6)
 

@@ -20,7 +20,7 @@ from lexfed.audit.entries import (
 from lexfed.data.schema import Column, Schema
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.report.documents.report_page import render
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
 from lexfed.report.markup.page_templates import words
 from lexfed.tiers import Tier
 from report.conftest import (

@@ -5,7 +5,7 @@ import pytest
 
 from lexfed.audit.tree.merkle import Tree, leaf_hash, node_hash
 from lexfed.errors import AuditError
-from lexfed.report.sections.merkle_path import draw_merkle_path, merkle_path
+from lexfed.report.sections.log_entries import draw_merkle_path, merkle_path
 
 
 def _tree(size: int) -> tuple[Tree, list[bytes]]:

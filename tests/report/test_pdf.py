@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import RunFolderError
-from lexfed.report.documents import pdf_printer
-from lexfed.report.documents.pdf_printer import find_browser, print_pdf
+from lexfed.report.documents import run_documents
+from lexfed.report.documents.run_documents import find_browser, print_pdf
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_what_the_browser_prints_is_kept(page: Path, tmp_path: Path) -> None:
 def test_a_browser_that_prints_nothing_is_named(
     script: str, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf_printer, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(run_documents, "TIMEOUT_S", 1.0)
     with pytest.raises(RunFolderError, match="printed nothing") as caught:
         print_pdf(page, tmp_path / "report.pdf", _browser(tmp_path, script))
     assert "from any browser" in caught.value.hint
@@ -79,5 +79,5 @@ def test_the_sandbox_is_given_up_only_as_root(
     user: int, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)
-    command = pdf_printer._command("chromium", page, Path("x.pdf"), "folder")
+    command = run_documents._command("chromium", page, Path("x.pdf"), "folder")
     assert ("--no-sandbox" in command) == (user == 0)

@@ -7,7 +7,7 @@ import pytest
 
 from lexfed.audit.entries import PolicyEntry
 from lexfed.config.policy_file import PAYLOAD_TYPE, read_policy
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
 from lexfed.report.sections import guarantee
 from lexfed.signing.dsse import SignedEnvelope
 from support.audit.worlds import COORDINATOR, FakeRun, fake_run

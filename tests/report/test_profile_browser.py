@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lexfed.report.documents.pdf_printer import find_browser, print_pdf
+from lexfed.report.documents.run_documents import find_browser, print_pdf
 from lexfed.report.profile.page import profile_html
 from lexfed.sketch.profile.federation_profile import FederationProfile
 from support.sketch.profile_samples import HOSTILE, empty, odd, whole

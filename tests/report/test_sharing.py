@@ -7,11 +7,11 @@ from lexfed.audit.entries import CohortAssumptions, PolicyEntry
 from lexfed.privacy.noise.shares import NoiseCohort as Priced
 from lexfed.report.documents.drafts import dpia
 from lexfed.report.documents.report_page import render
-from lexfed.report.facts.entry_listing import listing
 from lexfed.report.sections import guarantee
 from lexfed.report.sections.headline import headline
+from lexfed.report.sections.log_entries import listing
 from lexfed.report.sections.processing_record import processing
-from lexfed.report.wording import site_assumptions
+from lexfed.report.wording import plain_words
 from report.conftest import MakeDossier
 from support.audit.masked_runs import masked_run
 from support.audit.worlds import fake_run
@@ -67,7 +67,7 @@ def test_the_guarantee_lists_the_assumptions(
 
 def test_without_colluders_a_site_is_not_kept_out() -> None:
     rows = dict(
-        site_assumptions.rows(CohortAssumptions(sites=3, colluders=0, dropouts=0))
+        plain_words.assumption_rows(CohortAssumptions(sites=3, colluders=0, dropouts=0))
     )
     assert "none may be missing" in rows["Sites"]
     assert rows["Assumed"].startswith("none of the 3 sites tells others")
@@ -76,7 +76,7 @@ def test_without_colluders_a_site_is_not_kept_out() -> None:
 
 def test_several_colluders_are_counted() -> None:
     rows = dict(
-        site_assumptions.rows(CohortAssumptions(sites=9, colluders=2, dropouts=1))
+        plain_words.assumption_rows(CohortAssumptions(sites=9, colluders=2, dropouts=1))
     )
     assert "together with any 2 sites" in rows["Against whom"]
     assert "at least 6 honest sites" in rows["Assumed"]

@@ -16,13 +16,12 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.verify.verdict import Status
 from lexfed.report.documents.report_page import render
-from lexfed.report.facts.dossier import planned_releases
-from lexfed.report.facts.entry_listing import listing
-from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
+from lexfed.report.dossier import RunMetrics, planned_releases, read_run_metrics
 from lexfed.report.sections import guarantee, spending, tier_gains
-from lexfed.report.sections.caveats import limits, open_items, proxies
 from lexfed.report.sections.column_table import column_rows
-from lexfed.report.sections.noise_table import noise_rows
+from lexfed.report.sections.headline import limits, open_items, proxies
+from lexfed.report.sections.log_entries import listing
+from lexfed.report.sections.spending import noise_rows
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
 from support.audit.worlds import fake_run, tagged
 

@@ -13,7 +13,7 @@ from lexfed.config import load
 from lexfed.errors import LedgerError, Refused
 from lexfed.federation.engines.clear_sums import InProcess, Simulation
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.run.api import priced_file, train
 from support.ledger.site_ledgers import (
     book_of,

@@ -12,8 +12,8 @@ from lexfed.federation.programme.json_form import to_bytes
 from lexfed.federation.programme.messages import Refusal, answer_from_bytes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.run.deployed.signed_messages import RunEnd, refusal_code, seal, unseal
 from lexfed.run.deployed.site.consent import give_consent
 from lexfed.run.deployed.site.door import LOG as OWN_LOG

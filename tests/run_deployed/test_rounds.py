@@ -18,8 +18,8 @@ from lexfed.federation.programme.messages import (
     answer_from_bytes,
 )
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.privacy.releases import Release
 from lexfed.run.deployed.signed_messages import KINDS, refusal_code
 from lexfed.run.deployed.site.consent import give_consent

@@ -198,9 +198,9 @@ def correlated_pairs(
     pairs = []
     for place, one in enumerate(encoding.columns):
         for other in encoding.columns[place + 1 :]:
-            own, others = encoding.slots_of_column(one), encoding.slots_of_column(other)
+            slots = encoding.slots_of_column(one), encoding.slots_of_column(other)
             # A little room: a column correlates with its copy by 1 up to rounding.
-            if strength[np.ix_(own, others)].max() >= threshold * (1.0 - 1e-9):
+            if strength[np.ix_(*slots)].max() >= threshold * (1.0 - 1e-9):
                 pairs.append((one, other))
     return pairs
 

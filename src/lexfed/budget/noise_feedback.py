@@ -126,11 +126,7 @@ def convergence_factor(score: float, beta: float) -> float:
 
 
 def convergence_bounds(beta: float) -> tuple[float, float]:
-    """Return the smallest and the largest factor.
-
-    Raises:
-        ValueError: if beta is not in [0, 0.9]: noise must be left.
-    """
+    """Return the smallest and the largest factor; beta is at most 0.9: noise stays."""
     checks.in_range(0.0, 0.9, beta=beta)
     return 1.0 - beta, 1.0
 
@@ -146,11 +142,7 @@ def linear_factor(score: float, weight: float) -> float:
 
 
 def linear_bounds(weight: float) -> tuple[float, float]:
-    """Return the smallest and the largest factor.
-
-    Raises:
-        ValueError: if the weight is not in [0.25, 1].
-    """
+    """Return the smallest and the largest factor, for a weight in [0.25, 1]."""
     checks.in_range(LEAST_WEIGHT, 1.0, weight=weight)
     return 2.0 * weight + 0.5 * (1.0 - MOST_CONVERGED), 2.0 * weight + 0.5
 
@@ -216,16 +208,11 @@ def turned_knob(knob: Knob, error: float, limits: KnobLimits) -> Knob:
 
 @dataclass(frozen=True)
 class Feedback:
-    """The controller's state.
+    """The controller's state: three knobs, and moving averages over its releases.
 
-    Attributes:
-        noise: factor on the noise.
-        clip: radius that contributions are divided by.
-        rate: factor on the learning rate.
-        size: average of the signal's squared norm.
-        power: average of the noise's.
-        agreement: average cosine of successive releases.
-        rounds: number of releases seen.
+    `noise` and `rate` are factors on the noise and on the learning rate, `clip` is the
+    radius that contributions are divided by. Averages are those of the squared norms of
+    signal and noise, and of the cosine of successive releases.
     """
 
     noise: Knob

@@ -60,12 +60,7 @@ class BudgetPolicy:
 
 @dataclass(frozen=True)
 class PolicyTerms:
-    """The terms of a policy for one run.
-
-    Attributes:
-        caps: attribute epsilon that each tier must not exceed.
-        weights: noise of each tier relative to the others.
-    """
+    """The terms of a policy for one run: caps, and the noise of tiers to each other."""
 
     caps: Mapping[Tier, float]
     weights: Mapping[Tier, float]

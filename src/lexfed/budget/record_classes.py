@@ -68,11 +68,7 @@ class RecordClass:
 def record_class(
     name: str, condition: RowCondition, epsilon: float, encoding: Encoding
 ) -> RecordClass:
-    """Return a class whose rule fits the declared columns.
-
-    Raises:
-        ConfigError: if the rule does not fit them, or reads an identifier.
-    """
+    """Return a class whose rule fits the declared columns and reads no identifier."""
     check_condition(condition, encoding.schema)
     columns = [one for one in condition.columns if one != encoding.schema.target]
     tiers = [encoding.tiers[column] for column in columns]

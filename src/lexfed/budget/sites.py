@@ -263,21 +263,15 @@ def best_budgets(
 ) -> tuple[float, ...]:
     """Return the epsilon of each site.
 
+    Gammas are the speeds at which the gains of sites saturate; lows and highs bound
+    each epsilon, and the total bounds their sum.
+
     >>> [round(e, 3) for e in best_budgets([1.0, 2.0], [0.1, 0.1], [5.0, 5.0], 3.0)]
     [1.769, 1.231]
-
-    Args:
-        gammas: speed at which each site's gain saturates.
-        lows: least epsilon of each.
-        highs: most epsilon of each.
-        total: the most that they may have together.
 
     Guarantees:
         Every epsilon lies between its bounds; the sum is never above the total.
         No other such budgets have a larger sum of gains, within 1e-9 of it.
-
-    Raises:
-        ConfigError: if no budgets meet the bounds and the total.
     """
     for rate, least in zip(gammas, lows, strict=True):
         checks.finite_positive(gamma=rate, low=least)
@@ -343,12 +337,13 @@ def _on_the_plane(
     # Where rounding leaves nothing between the two, either will do.
     part = above / (above + below) if above + below > 0.0 else 1.0
     theta = left + (right - left) * part
-    found = np.clip(point - theta, low, high)
-    while (excess := math.fsum(found) - total) > 0.0:
-        # Rounding only: what is too much comes off where there is most room.
-        place = int(np.argmax(found - low))
-        found[place] = max(low[place], np.nextafter(found[place] - excess, -np.inf))
-    return found
+    nearest = np.clip(point - theta, low, high)
+    while (excess := math.fsum(nearest) - total) > 0.0:
+        # Rounding only: the excess comes off where there is most room.
+        place = int(np.argmax(nearest - low))
+        lower = np.nextafter(nearest[place] - excess, -np.inf)
+        nearest[place] = max(low[place], lower)
+    return nearest
 
 
 def _require_feasible(

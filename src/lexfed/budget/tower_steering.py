@@ -75,21 +75,13 @@ BIT_CLIP = 0.5
 BIT_SHARE = 0.05
 """Part of a round's square that the bits take."""
 
-SMALLEST, LARGEST = 2.0**-10, 2.0**10
+SMALLEST_RADIUS, LARGEST_RADIUS = 2.0**-10, 2.0**10
 """Bounds of the radius."""
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """The course of the size so far.
-
-    Attributes:
-        average: moving average of the size.
-        largest: the largest average.
-        best: the average at the last progress.
-        waited: number of rounds since then.
-        rounds: number of rounds seen.
-    """
+    """The course of the average size; `best` is the average at the last progress."""
 
     average: float = 0.0
     largest: float = 0.0
@@ -377,7 +369,10 @@ def next_radius(radius: float, bits: float, quantile: float, rate: float) -> flo
     if math.isnan(bits):
         return radius
     uncut = min(1.0, max(0.0, bits + 0.5))
-    return min(LARGEST, max(SMALLEST, radius * math.exp(-rate * (uncut - quantile))))
+    return min(
+        LARGEST_RADIUS,
+        max(SMALLEST_RADIUS, radius * math.exp(-rate * (uncut - quantile))),
+    )
 
 
 def _rung(value: float) -> float:

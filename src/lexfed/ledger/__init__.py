@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's lasting ledger: everything ever spent on its data set, in one file.
 
-    purse                every charge of a run: both ledgers, in one order, once
-    charging             reserve, commit, publish, release, expire
-    ceiling_decisions    ceilings, which change by decision only
-    verification         everything computed again from the rows
-    recovery             charging what a lost disk had forgotten
-    bookkeeping/         prices, ceilings, sums, chained rows; no files
-    storage/             the SQLite file, its tables and the pin away from it
+    purse           every charge of a run: both ledgers, in one order, once
+    charging        reserve, commit, publish, release, expire
+    decisions       another ceiling, or a restore after a loss: only a person decides
+    verification    everything computed again from the rows
+    bookkeeping/    prices, ceilings, sums, chained rows; no files
+    storage/        the SQLite file, its tables and the pin away from it
 
 Start with `purse` for the order of charges, which nobody makes elsewhere, and
 with `charging` for the ledger itself. A round is on disk before any answer, and

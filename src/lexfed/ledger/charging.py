@@ -7,15 +7,14 @@
     ledger.publish(run, 1)                                        before it can leave
     ledger.release(run)                                           the rest is free
 
-Runs charge through `lexfed.ledger.purse`.
+Runs charge through `lexfed.ledger.purse`. Every operation is one transaction that holds
+the write lock from its first read on.
 
-Every operation is one transaction that holds the write lock from its first read on.
-
-**One release under one charge.** A commit is of whoever made it, by this very object.
+**One release under one charge.** A commit belongs to the very object that made it.
 Another process, whatever copy of a run it goes on with, is given the same round only if
 it was committed to be asked again (`again`) and `publish` was not called: then nothing
-of it has left. Of two that hold the same open round one can publish it. A round that is
-committed for good is never given again.
+of it has left. Of two that hold the same open round one can publish it. A round that
+was committed without `again` is never given again.
 """
 
 import time
@@ -23,10 +22,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Book, RunAccount, costs_to_text
-from lexfed.ledger.bookkeeping.prices import costs_of, mark_of
+from lexfed.ledger.bookkeeping.prices import Costs, costs_of, mark_of
 from lexfed.ledger.bookkeeping.refusals import excess_of, refusal_of, require_priced
 from lexfed.ledger.bookkeeping.rows import Head, LedgerRow, chained_rows
 from lexfed.ledger.storage import pins, tables
@@ -45,12 +45,7 @@ WAIT = 10.0
 
 @dataclass(frozen=True)
 class PaidRounds:
-    """The rounds of a run that a ledger has paid for.
-
-    Attributes:
-        paid: their numbers.
-        open: the last one, if nothing of it can have left.
-    """
+    """The rounds paid for by a run; `open` if nothing of the last can have left."""
 
     paid: frozenset[int]
     open: int | None
@@ -103,15 +98,10 @@ class LastingLedger:
     ) -> "LastingLedger":
         """Open a ledger; with site and data set it is made if it is not there.
 
-        Args:
-            path: of the file.
-            site: whose ledger it is.
-            data_set: which data it is about.
-            state: folder of pins; by default the user's (`pins.default_state`).
-            durable: whether a commit waits for the disk and the pin. Without, a power
-                failure may take commits back: only for measuring.
-            wait: seconds to wait for another process that writes.
-            clock: tells the time in seconds.
+        Pins are in the user's folder by default (`pins.default_state`). If not
+        `durable`, a commit does not wait for the disk and the pin, and a power failure
+        may take it back: only for measuring. `wait` are the seconds to wait for another
+        process that writes.
 
         Raises:
             LedgerError: if the file cannot be used, is damaged, was rolled back, or
@@ -121,8 +111,6 @@ class LastingLedger:
         named = None if site is None or data_set is None else (site, data_set)
         database, first = open_database(path, named, state, wait, durable, int(clock()))
         return cls(database, first, state, clock, durable)
-
-    # What is spent
 
     def reserve(
         self,
@@ -135,15 +123,10 @@ class LastingLedger:
     ) -> None:
         """Set room aside for a run: for all its releases, those committed included.
 
-        A run has one reservation. The same again changes nothing; another one takes
-        its place.
-
-        Args:
-            run: name of the run, one for ever.
-            releases: everything that it will release, with counts.
-            until: time, in seconds since 1970, at which the room is free again.
-            unit: whom the releases protect.
-            neighbours: the relation that the run was planned under.
+        A run has one reservation. The same again changes nothing; another one takes its
+        place. The name of a run is used once for ever; `until` is the time, in seconds
+        since 1970, at which the room is free again; `neighbours` is the relation that
+        the run was planned under.
 
         Raises:
             Refused: if a ceiling leaves no room, or has no price for noise in shares
@@ -161,12 +144,11 @@ class LastingLedger:
             planned = costs_of(releases, unit, book.orders, neighbours)
             require_priced(self.site, book, planned)
             known = book.runs.get(run, RunAccount())
-            asked = Book(runs={run: known})
-            asked.apply(
-                "reserve", change.time, {"run": run, "until": until, "cost": planned}
-            )
-            wanted = asked.runs[run].amounts
-            if wanted == known.amounts and until <= (known.until or 0):
+            alone = Book(runs={run: known})
+            request = {"run": run, "until": until, "cost": planned}
+            alone.apply("reserve", change.time, request)
+            amounts = alone.runs[run].amounts
+            if amounts == known.amounts and until <= (known.until or 0):
                 return
             body = {
                 "run": run,
@@ -178,11 +160,8 @@ class LastingLedger:
             }
             before = book.after()
             change.append("reserve", body)
-            rest = {name: sums.reserved for name, sums in wanted.items()}
-            found = book.exceeded(rest, change.time)
-            if found is not None:
-                what = f"run `{run}`"
-                raise refusal_of(self.site, what, book, before, change.time, found)
+            rest = {name: sums.reserved for name, sums in amounts.items()}
+            self._require_room(f"run `{run}`", change, before, rest)
 
     def commit(
         self,
@@ -196,22 +175,14 @@ class LastingLedger:
     ) -> int:
         """Pay for a round before it happens; on return it is on disk.
 
-        Args:
-            run: name of the run.
-            number: of the round, from 1.
-            release: what will leave.
-            unit: whom it protects.
-            neighbours: the relation that the run was planned under.
-            again: whether it may be asked again after a crash, until it is published:
-                whoever commits so lets nothing of the round leave before.
-
-        Returns:
-            The number of the row.
+        With `again` it may be asked again after a crash, until it is published: a
+        caller that commits so lets nothing of the round leave before. Returns the
+        number of the row.
 
         Raises:
             Refused: if neither the run's reservation nor the room that is free pays
-                for it, or the round was committed with another release, or by somebody
-                who may have released it.
+                for it, or the round was committed with another release, or by a process
+                that may have released it.
             LedgerError: if it cannot be written.
         """
         mark = mark_of(release, unit)
@@ -222,6 +193,8 @@ class LastingLedger:
                 self._require_open(change.book, run, number, same=same, again=again)
                 return known[1]
             book = change.book
+            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
+            require_priced(self.site, book, costs)
             body = {
                 "release": release.to_json(),
                 "unit": unit,
@@ -229,37 +202,39 @@ class LastingLedger:
                 "run": run,
                 "round": number,
                 "open": again,
+                "cost": costs_to_text(costs),
             }
-            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
-            require_priced(self.site, book, costs)
             before = book.after()
-            row = change.append("commit", {**body, "cost": costs_to_text(costs)})
-            found = book.exceeded(costs, change.time)
-            if found is not None:
-                what = f"round {number} of run `{run}`"
-                raise refusal_of(self.site, what, book, before, change.time, found)
+            row = change.append("commit", body)
+            self._require_room(f"round {number} of run `{run}`", change, before, costs)
             tables.save_commit(self._database, run, number, mark, row.sequence)
-            # Here and not below: it is ours also if only its pin cannot be written.
+            # Before the pin is written: it is ours also if only that fails.
             self._mine.add((run, number))
         return row.sequence
+
+    def _require_room(
+        self, asked: str, change: LedgerChange, before: dict[str, Any], costs: Costs
+    ) -> None:
+        excess = change.book.exceeded(costs, change.time)
+        if excess is not None:
+            book, time = change.book, change.time
+            raise refusal_of(self.site, asked, book, before, time, excess)
 
     def _require_open(
         self, book: Book, run: str, number: int, *, same: bool, again: bool
     ) -> None:
         """Refuse a round that was paid for already, unless nothing of it has left.
 
-        Whoever releases at once takes no round that another process holds open.
+        A process that releases at once takes no round that another one holds open.
         """
         known = book.runs.get(run, RunAccount())
         mine = (run, number) in self._mine
         if same and (mine or (again and known.open == number)):
             return
-        what = "with another release"
-        if same:
-            what = "before, and may have been released"
+        how = "before, and may have been released" if same else "with another release"
         raise Refused(
             f"ledger of `{self.site}`: round {number} of run `{run}` was committed "
-            f"{what}",
+            f"{how}",
             "a round is paid for and released once; start another run",
             scope="site",
         )
@@ -268,8 +243,7 @@ class LastingLedger:
         """Let the release of a round leave; on return that is on disk.
 
         Raises:
-            Refused: if the round is not open: somebody else may have released it.
-            LedgerError: if it cannot be written.
+            Refused: if the round is not open: another process may have released it.
         """
         with self.change(run) as change:
             if change.book.runs.get(run, RunAccount()).open != number:
@@ -302,8 +276,8 @@ class LastingLedger:
             require_priced(self.site, book, costs)
             now = int(self._clock())
             book.apply("commit", now, {"run": run, "cost": costs_to_text(costs)})
-            found = book.exceeded(costs, now)
-        return None if found is None else excess_of(book, *found)
+            excess = book.exceeded(costs, now)
+        return None if excess is None else excess_of(book, *excess)
 
     def release(self, run: str) -> None:
         """Give back what a run reserved and did not commit."""
@@ -318,13 +292,7 @@ class LastingLedger:
             pass
 
     def unprotected(self, run: str) -> None:
-        """Record that a run adds no noise, or noise that others know.
-
-        What it costs has no bound.
-
-        Raises:
-            Refused: if there is any ceiling.
-        """
+        """Record that a run adds no noise, or known noise: any ceiling refuses it."""
         with self.change() as change:
             if change.book.limits:
                 raise Refused(
@@ -336,8 +304,6 @@ class LastingLedger:
             if tables.committed_release(self._database, run, 0) is None:
                 row = change.append("unprotected", {"run": run})
                 tables.save_commit(self._database, run, 0, row.kind, row.sequence)
-
-    # What is there
 
     def rounds(self, run: str) -> PaidRounds:
         """Return the rounds of a run that are paid for."""
@@ -366,7 +332,7 @@ class LastingLedger:
 
     @property
     def database(self) -> Database:
-        """The file, for those who check or mend it."""
+        """The file, for checks and repairs."""
         return self._database
 
     def close(self) -> None:
@@ -384,8 +350,7 @@ class LastingLedger:
     def change(self, *runs: str) -> Iterator[LedgerChange]:
         """Hold the write lock; free overdue reservations; pin the rows written.
 
-        Args:
-            *runs: those whose sums are needed.
+        The sums of `runs` are loaded.
         """
         with self._database.writing():
             last = tables.last_row(self._database)
@@ -398,7 +363,7 @@ class LastingLedger:
             for run in over:
                 change.append("expire", {"run": run})
             yield change
-        # Even if nothing was written: whoever wrote it may have died before its pin.
+        # Even if nothing was written: its writer may have died before it was pinned.
         if self._durable and pinned < change.last.sequence:
             self._pin(change.last.head, change.book)
 

@@ -22,8 +22,8 @@ charge a number of its own in the lasting ledger.
 the round, and the lasting ledger says whether something of it can have left
 (`PaidRounds.open`). A site elsewhere has no journal: it keeps the charge that it is
 about to make in a file (`pending`), on disk before the lasting ledger is charged. That
-tells a death in between, after which the run's ledger catches up and the round is
-lost, from an older copy of the run's ledger, which pays for nothing.
+distinguishes a death in between, after which the run's ledger catches up and the round
+is lost, from an older copy of the run's ledger, which pays for nothing.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ RESERVED_FOR = 30 * 86_400
 """Seconds for which room is set aside for a run that does not come to its end."""
 
 SiteLogWriter = Callable[[str], None]
-"""Tells the site's own people."""
+"""Writes a note for the site's own people."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class ChargeTerms:
 
     Attributes:
         run: its name, one for ever.
-        unit: whom its releases protect.
+        unit: the unit that its releases protect.
         neighbours: the relation that it was planned under.
-        sites_per_person: at how many sites a person may be.
+        sites_per_person: number of sites at which a person may be.
         again: whether a round may be asked again after a crash, until it is published;
-            whoever says so lets nothing of a round leave before.
+            such a run lets nothing of a round leave before.
     """
 
     run: str
@@ -69,7 +69,7 @@ class ChargeTerms:
     again: bool = False
 
     def per_person(self, release: Release) -> Release:
-        """Return the release as a person pays who may be at several sites.
+        """Return the release as a person who may be at several sites pays for it.
 
         With coins of their own at each site several contributions move together at
         most as if all took part: a mixture over coins, each dominated by that.
@@ -86,7 +86,7 @@ class LedgerPlace:
 
     Attributes:
         folder: as `budget.ledgers` of a configuration names it.
-        site: whose data it is, as runs name it.
+        site: holder of the data, as runs name it.
         data_set: name of the file with the data.
     """
 
@@ -96,21 +96,17 @@ class LedgerPlace:
 
     @property
     def path(self) -> Path:
-        """The file: its name is readable, and one for each holder."""
+        """The file, with a readable name that is the holder's alone."""
         words = re.sub(r"[^a-z0-9]+", "-", f"{self.data_set}-{self.site}".lower())
         full = hashlib.sha256(f"{self.data_set}\n{self.site}".encode()).hexdigest()
         return self.folder / f"{words.strip('-')[:60]}-{full[:8]}.ledger"
 
     def open(self) -> LastingLedger:
-        """Open the ledger, or make it.
-
-        Raises:
-            LedgerError: if it cannot be used.
-        """
+        """Open the ledger, or make it."""
         return LastingLedger.open(self.path, self.site, self.data_set)
 
     def purse(self, terms: ChargeTerms) -> "Purse":
-        """Open the ledger for the charges of a run; whoever asks closes the purse."""
+        """Open the ledger for the charges of a run; the caller closes the purse."""
         return Purse(self.open(), terms)
 
 
@@ -138,12 +134,7 @@ class Purse:
         self._paid: tuple[int, Release] | None = None
 
     def reserve(self, releases: Iterable[CountedRelease]) -> None:
-        """Set room aside for everything that the run will release at this site.
-
-        Raises:
-            Refused: if a ceiling leaves no room; nothing was changed then.
-            LedgerError: if it cannot be written.
-        """
+        """Set room aside for everything that the run will release at this site."""
         counts: dict[Release, int] = {}
         for release, count in releases:
             owed = self.terms.per_person(release)
@@ -158,39 +149,24 @@ class Purse:
             raise _without_numbers(refusal) from refusal
 
     def pay_ahead(self, number: int, release: Release) -> None:
-        """Pay for a round before its site is asked; the site's charge is then paid.
-
-        Raises:
-            Refused, LedgerError: as `pay` does.
-        """
+        """Pay for a round before its site is asked; the site's charge is then paid."""
         self.ahead = number
         self.pay(number, release)
 
     def pay(self, number: int, release: Release, *, closed: bool = False) -> None:
         """Pay for a round before it happens; on return it is on disk.
 
-        Args:
-            number: of the round, from 1.
-            release: what will leave.
-            closed: whether something of it may have left already, so that it is never
-                asked again.
-
-        Raises:
-            Refused: if the ledger does not pay.
-            LedgerError: if it cannot be written.
+        With `closed` something of it may have left already, so that it is never asked
+        again.
         """
         owed, terms = self.terms.per_person(release), self.terms
         if self._paid == (number, owed):
             return
         try:
             self.ledger.commit(
-                terms.run,
-                number,
-                owed,
-                terms.unit,
-                neighbours=terms.neighbours,
-                again=terms.again and not closed,
-            )
+                terms.run, number, owed, terms.unit,
+                neighbours=terms.neighbours, again=terms.again and not closed,
+            )  # fmt: skip
         except Refused as refusal:
             raise _without_numbers(refusal) from refusal
         self._paid = (number, owed)
@@ -198,30 +174,20 @@ class Purse:
     def publish(self, number: int) -> None:
         """Let the release of a round leave; on return that is on disk.
 
-        Raises:
-            Refused: if another process has gone on with this run.
-            LedgerError: if it cannot be written.
+        Refused if another process has gone on with this run.
         """
         self._paid = None
         self.ledger.publish(self.terms.run, number)
 
     def would_exceed(self, number: int, release: Release) -> BudgetExcess | None:
         """Return the ceiling that a round would break, without changing anything."""
-        terms = self.terms
+        owed, terms = self.terms.per_person(release), self.terms
         return self.ledger.would_exceed(
-            terms.run,
-            number,
-            terms.per_person(release),
-            terms.unit,
-            neighbours=terms.neighbours,
+            terms.run, number, owed, terms.unit, neighbours=terms.neighbours
         )
 
     def unprotected(self) -> None:
-        """Record that the run adds no noise, or noise that others know.
-
-        Raises:
-            Refused: if there is any ceiling.
-        """
+        """Record that the run adds no noise, or noise that others know."""
         self.ledger.unprotected(self.terms.run)
 
     def rounds(self) -> PaidRounds:
@@ -266,16 +232,11 @@ class SitePurse:
         pending: Path | None = None,
         note: SiteLogWriter | None = None,
     ) -> None:
-        """Take the ledgers.
+        """Take the ledger of the run, and the lasting one unless it protects nobody.
 
-        Args:
-            own: ledger of the run.
-            lasting: None where a run protects nobody.
-            pending: file for the charge that is being made, where no journal has it.
-            note: is told why something is not paid, where refusals leave the site.
-
-        Raises:
-            RunFolderError: if `pending` cannot be read.
+        Where no journal has it, the charge that is being made is kept in the file
+        `pending`. Where refusals leave the site, `note` is given the reason why
+        something is not paid.
         """
         self._own = own
         self._lasting = lasting
@@ -285,7 +246,7 @@ class SitePurse:
         self._pending = None if pending is None else _read_pending(pending)
 
     def catch_up(self) -> None:
-        """Bring both ledgers to the same charges; first of all, before a run goes on.
+        """Bring both ledgers to the same charges, before a run goes on.
 
         Raises:
             Refused: if a ceiling leaves no room, or the run's ledger is an older copy.
@@ -306,12 +267,7 @@ class SitePurse:
                 self._lasting.pay(number, release, closed=True)
 
     def reserve(self, planned: Iterable[CountedRelease]) -> None:
-        """Set room aside in the lasting ledger for the whole run.
-
-        Raises:
-            Refused: if a ceiling leaves no room.
-            LedgerError: if it cannot be written.
-        """
+        """Set room aside in the lasting ledger; see `Purse.reserve`."""
         if self._lasting is not None:
             self._lasting.reserve(planned)
 
@@ -378,7 +334,7 @@ class SitePurse:
         """Return the number of the next charge in the lasting ledger.
 
         Charges are numbered one by one. Where noise is the sites' a missed round is
-        never charged, so there the round that was paid ahead says which one it is.
+        never charged, so there the round that was paid ahead gives the number.
         """
         if lasting.ahead and not lasting.terms.again:
             return lasting.ahead
@@ -424,11 +380,7 @@ class SitePurse:
 
 
 def _read_pending(path: Path) -> _PendingCharge | None:
-    """Return the last charge that was begun; None if there was none.
-
-    Raises:
-        RunFolderError: if the file cannot be read.
-    """
+    """Return the last charge that was begun; None if there was none."""
     rows = read_lines(path)
     if not rows:
         return None
@@ -445,5 +397,5 @@ def _read_pending(path: Path) -> _PendingCharge | None:
 
 
 def _without_numbers(refusal: Refused) -> Refused:
-    """Return the refusal with its sentence alone, as its own people read it."""
+    """Return the refusal with its sentence alone, for the people of the site."""
     return Refused(refusal.message, refusal.hint, scope="site")

@@ -4,23 +4,32 @@
 Pages of the file, the chain, what every row charges, the sums after it, the ceilings
 at that moment, and the tables. What is checked when a ledger is opened is only the
 tail of this; a ledger of 10,000 rows takes seconds here.
+
+A ceiling binds everything since the ledger began, not only what comes after it, so the
+sums that a new one starts with (`carried_sums`) are computed from all rows: for `gdp`
+from the costs in them, for `rdp` from the releases, at the ceiling's order. What the
+ledger charged after a loss (`restore`) is known as squares only, of mu or of noise in
+shares: at order a they are a/2 times that, the divergence of Gaussians.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from lexfed.ledger.bookkeeping.book import Book, costs_from_text
-from lexfed.ledger.bookkeeping.carried_sums import (
-    carried_sums,
-    neighbours_of,
-    releases_of,
+from lexfed.ledger.bookkeeping.book import (
+    Book,
+    CeilingBalance,
+    costs_from_text,
+    costs_to_text,
 )
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.bookkeeping.prices import Costs, costs_of, mark_of
+from lexfed.ledger.bookkeeping.prices import Costs, costs_of, mark_of, meter
 from lexfed.ledger.bookkeeping.rows import LedgerRow, chained_rows, damage_error
 from lexfed.ledger.storage import tables
 from lexfed.ledger.storage.database import Database
+from lexfed.privacy.releases import Release
+from lexfed.terms import Neighbours
 
 _FLOATS = Fraction(1, 10**9)
 """Divergences and ceilings are computed in floats, which machines round differently."""
@@ -69,16 +78,14 @@ def _replay(database: Database) -> tuple[Book, set[tuple[str, int, str, int]]]:
             ) from error
         if book.after() != row.body.get("after"):
             raise damage_error(f"the sums in row {row.sequence} do not add up")
-        found = book.exceeded(costs, row.time)
-        if found is not None:
+        excess, unpriced = book.exceeded(costs, row.time), book.unpriced(costs)
+        if excess is not None:
             raise damage_error(
-                f"row {row.sequence} exceeds the ceiling of `{found[0]}`"
+                f"row {row.sequence} exceeds the ceiling of `{excess[0]}`"
             )
-        unpriced = book.unpriced(costs)
         if unpriced is not None:
-            scope, _ = unpriced
             raise damage_error(
-                f"row {row.sequence} has no price under that of `{scope}`"
+                f"row {row.sequence} has no price under that of `{unpriced[0]}`"
             )
         commits |= _commits(row)
         above.append(row)
@@ -91,8 +98,7 @@ def _commits(row: LedgerRow) -> set[tuple[str, int, str, int]]:
         return {(body["run"], 0, row.kind, row.sequence)}
     if row.kind != "commit":
         return set()
-    [(release, _)] = releases_of(row)
-    mark = mark_of(release, body["unit"])
+    mark = mark_of(Release.from_json(body["release"]), body["unit"])
     return {(body["run"], body["round"], mark, row.sequence)}
 
 
@@ -101,11 +107,9 @@ def _checked_costs(row: LedgerRow, book: Book) -> Costs:
     if row.kind not in ("reserve", "commit"):
         return {}
     stated = costs_from_text(row.body["cost"])
-    found = costs_of(
-        releases_of(row), row.body["unit"], book.orders, neighbours_of(row)
-    )
-    if stated.keys() != found.keys() or not all(
-        _same(name, stated[name], found[name]) for name in found
+    costs = _costs_at(row, book.orders)
+    if stated.keys() != costs.keys() or not all(
+        _same(name, stated[name], costs[name]) for name in costs
     ):
         raise damage_error(f"row {row.sequence} does not charge what its releases cost")
     return stated if row.kind == "commit" else _rest(stated, book, row.body["run"])
@@ -118,10 +122,10 @@ def _rest(planned: Costs, book: Book, run: str) -> Mapping[str, int]:
     return {name: cost - paid.get(name, 0) for name, cost in planned.items()}
 
 
-def _same(name: str, stated: int, found: int) -> bool:
+def _same(name: str, stated: int, computed: int) -> bool:
     if not name.endswith(":rdp"):
-        return stated == found
-    return abs(stated - found) <= _FLOATS * found
+        return stated == computed
+    return abs(stated - computed) <= _FLOATS * computed
 
 
 def _check_ceiling(row: LedgerRow, above: Sequence[LedgerRow], book: Book) -> None:
@@ -131,22 +135,20 @@ def _check_ceiling(row: LedgerRow, above: Sequence[LedgerRow], book: Book) -> No
     unsaid = book.has(body["scope"], "unsaid") and not body["raised"]
     if unsaid or book.unpriced_before(body["scope"], stated) is not None:
         raise damage_error(f"row {row.sequence} has no price for what is above it")
-    found = Ceiling.of(
+    computed = Ceiling.of(
         stated.epsilon, stated.delta, stated.kind, stated.days, stated.order
     )
-    if stated.bound > (1 + _FLOATS) * found.bound:
+    if stated.bound > (1 + _FLOATS) * computed.bound:
         raise damage_error(
             f"row {row.sequence} sets a ceiling that is not what it says"
         )
-    again = carried_sums(above, body["scope"], stated, row.time, body["raised"])
+    sums = carried_sums(above, body["scope"], stated, row.time, body["raised"])
     # Rows of the first version do not name the period: their times never go back.
     period = body["carried"].get("period", stated.period(row.time))
-    if (
-        period != again["period"]
-        or _flat(body["carried"]).keys() != _flat(again).keys()
-    ) or not all(
-        _same(f":{stated.kind}", int(cost), int(_flat(again)[name]))
-        for name, cost in _flat(body["carried"]).items()
+    carried, expected = _flat(body["carried"]), _flat(sums)
+    if (period, carried.keys()) != (sums["period"], expected.keys()) or not all(
+        _same(f":{stated.kind}", int(cost), int(expected[name]))
+        for name, cost in carried.items()
     ):
         raise damage_error(f"row {row.sequence} does not count what is above it")
 
@@ -158,3 +160,86 @@ def _flat(stated: Mapping[str, Any]) -> dict[str, str]:
         for place, cost in enumerate(pair)
     }
     return {"": stated["counted"], **runs}
+
+
+def carried_sums(
+    rows: Iterable[LedgerRow], scope: str, ceiling: Ceiling, time: int, raising: bool
+) -> dict[str, Any]:
+    """Return the sums of all earlier rows that a new ceiling's row states.
+
+    Rows are given in order, and `time` is when the ceiling is set. Only if the operator
+    raises the ceiling is room given back that a restore took to be used up.
+
+    Returns:
+        `counted`: what the current period has paid, and `period`, which one that is;
+        `runs`: for `rdp`, what every run paid and reserved in the new measure.
+    """
+    book = Book(limits={scope: CeilingBalance(ceiling, 0, 0)})
+    for row in rows:
+        # A clock that was ahead has charged a period that is yet to come, which goes
+        # on until then. Raising the ceiling ends it: then all its charges count in the
+        # period that the clock shows.
+        body, when = row.body, min(row.time, time) if raising else row.time
+        if row.kind in ("reserve", "commit"):
+            book.apply(row.kind, when, {**body, "cost": _cost(row, scope, ceiling)})
+        elif row.kind in ("release", "expire"):
+            book.apply(row.kind, when, body)
+        elif row.kind == "restore":
+            lost = {
+                "limits": None,
+                "charged": _charged(row, scope, ceiling),
+                "used_up": body["used_up"] and not raising,
+            }
+            book.apply(row.kind, when, lost)
+            if not raising:
+                _go_on(book, scope, body["limits"] or {})
+    name, runs = meter(scope, ceiling.kind), {}
+    if ceiling.kind == "rdp":
+        runs = {
+            run: sums.amounts[name].to_json()
+            for run, sums in book.runs.items()
+            if name in sums.amounts
+        }
+    now = book.limits[scope].at(time)
+    return {"counted": str(now.counted), "period": now.period, "runs": runs}
+
+
+def _go_on(book: Book, scope: str, restored: Mapping[str, Any]) -> None:
+    """Go on with the period that a pin had seen: lost rows were charged to it."""
+    limit = book.limits[scope]
+    if scope in restored:
+        row, period, _ = restored[scope]
+        if row["days"] == limit.ceiling.days and period > limit.period:
+            book.limits[scope] = replace(limit, period=period)
+
+
+def _costs_at(row: LedgerRow, orders: Mapping[str, int]) -> Costs:
+    """Return the costs of the releases that a row reserves or commits.
+
+    Rows of the first version do not name the relation of their run. They state what
+    add/remove costs, which is what is computed again for them; that it may not be true
+    is counted (`unsaid`).
+    """
+    if row.kind == "commit":
+        releases = [(Release.from_json(row.body["release"]), 1)]
+    else:
+        releases = [(Release.from_json(each), n) for n, each in row.body["releases"]]
+    relation: Neighbours = row.body.get("neighbours", "add-remove")
+    return costs_of(releases, row.body["unit"], orders, relation)
+
+
+def _cost(row: LedgerRow, scope: str, ceiling: Ceiling) -> dict[str, str]:
+    name = meter(scope, ceiling.kind)
+    costs: Costs = costs_from_text(row.body["cost"])
+    if ceiling.order is not None:
+        costs = _costs_at(row, {scope: ceiling.order})
+    return costs_to_text({name: costs[name]}) if name in costs else {}
+
+
+def _charged(row: LedgerRow, scope: str, ceiling: Ceiling) -> dict[str, str]:
+    charged = costs_from_text(row.body["charged"])
+    cost = charged.get(meter(scope, "gdp"), 0)
+    if ceiling.order is not None:
+        square = cost + charged.get(meter(scope, "shares"), 0)
+        cost = -(-square * ceiling.order // 2)
+    return {meter(scope, ceiling.kind): str(cost)}

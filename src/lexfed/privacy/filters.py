@@ -105,6 +105,9 @@ class Filter(Protocol):
 class PlanEnvelope:
     """F0: at most the planned releases, in their order.
 
+    `position` is the first entry of the plan that is not used up, and `used` counts the
+    rounds taken from it.
+
     Guarantees:
         A release passes only if it is dominated by a planned one at or after the
         current position: same name, groups and clips, the same law of noise and no less
@@ -112,12 +115,6 @@ class PlanEnvelope:
         draws no more values.
         No planned release is used twice.
         The time of `after` does not grow with the rounds that were run.
-
-    Attributes:
-        plan: releases and their counts, in the order in which they will run.
-        neighbours: the relation of `epsilon`.
-        position: first entry of the plan that is not used up.
-        used: rounds taken from that entry.
     """
 
     plan: tuple[CountedRelease, ...]
@@ -153,7 +150,7 @@ def dominates(planned: Release, release: Release) -> bool:
     is larger, and the release is the planned one with more noise added and, by the
     joint convexity of divergences, with a coin that lets in no more. A release with
     the same *joint* multiplier but other clips would cost the same, and is still
-    refused: sites clip to the planned bounds, and nobody shall charge for others.
+    refused: sites clip to the planned bounds, and no other bounds may be charged for.
     """
     return release_clips(release) == release_clips(planned) and costs_no_more(
         release, planned

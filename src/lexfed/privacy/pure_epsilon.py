@@ -7,8 +7,8 @@ neighbour as for the other. Ledgers know Gaussian releases only, and need no mor
 **Theorem P.** A pure mechanism is mu-GDP with mu = -2 Phi^-1(1/(1 + e^epsilon)), and no
 smaller mu serves for all of them.
 
-*Proof.* Whoever tells neighbours apart with false alarms of probability a misses with
-probability at least
+*Proof.* A test that tells neighbours apart with false alarms of probability a misses
+with probability at least
 
     f(a) = max(0, 1 - e^epsilon a, e^-epsilon (1 - a))
 

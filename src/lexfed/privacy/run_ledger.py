@@ -60,14 +60,10 @@ _ORDERS = np.array(rdp.ORDERS, dtype=float)
 
 @dataclass(frozen=True)
 class Limits:
-    """The budgets of a run.
+    """The budgets of a run: epsilon of the record, and caps on tiers, at one delta.
 
-    Attributes:
-        epsilon: of the whole record, with `delta` and `neighbours`.
-        delta: for every budget.
-        neighbours: the relation of the record's budget.
-        caps: attribute epsilon per tier, under replace-one; tiers without a cap are
-            bounded by the record's budget alone.
+    A cap is an attribute epsilon under replace-one; tiers without one are bounded by
+    the record's budget alone. The relation is that of the record's budget.
     """
 
     epsilon: float
@@ -88,13 +84,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BudgetExcess:
-    """The budget that a release would break.
-
-    Attributes:
-        scope: `record`, or the name of a tier.
-        would_reach: the epsilon it would bring this budget to.
-        of: the budget.
-    """
+    """A budget that a release would break, and the epsilon it would be brought to."""
 
     scope: str
     would_reach: float
@@ -155,9 +145,8 @@ class Ledger:
     ) -> "Ledger":
         """Open a ledger that admits the planned releases, or some of them (F0).
 
-        Raises:
-            Refused: if the plan as a whole exceeds a budget.
-            ClaimError: for noise in shares by another accountant than `rdp`.
+        A plan that exceeds a budget is refused; so is noise in shares by another
+        accountant than `rdp`.
         """
         paid = releases_per_person(plan, sites_per_person)
         envelope = PlanEnvelope(paid, limits.neighbours)
@@ -176,11 +165,8 @@ class Ledger:
 
         The accountant is `rdp` where releases are sampled (F1), else any (F2). Each of
         `scales` belongs to a class of units that is guaranteed more than the record.
-
-        Raises:
-            Refused: if the plan as a whole exceeds a budget, or is sampled and priced
-                by another accountant than `rdp`.
-            ClaimError: for noise in shares by another accountant than `rdp`.
+        Plans are refused as in `planned`, and sampled ones by another accountant than
+        `rdp`.
         """
         paid = releases_per_person(plan, sites_per_person)
         delta, relation = limits.delta, limits.neighbours
@@ -354,11 +340,7 @@ class FileLedger:
 class _Sum:
     """Releases of one scope: unsampled ones by sum of squares, others by divergence.
 
-    Attributes:
-        neighbours: relation of the scope.
-        square: sum of squares of the unsampled ones.
-        sampled: divergences of the sampled ones; None where there are none.
-        shares: True if any has noise in shares: then squares are divergences too.
+    Once any has noise in `shares`, the squares count as divergences too.
     """
 
     neighbours: Neighbours

@@ -70,8 +70,7 @@ TOLERANCE = 1e-9
 def release_per_person(release: Release, sites_per_person: int) -> Release:
     """Return the release as a person who may be at several sites pays for it.
 
-    Raises:
-        ClaimError: if units are sampled and a person may be at several sites.
+    Sampled releases have no such price: they are refused by a `ClaimError`.
     """
     if sites_per_person == 1:
         return release
@@ -93,11 +92,7 @@ def releases_per_person(
 
 
 def require_renyi(releases: Iterable[CountedRelease], accountant: Accountant) -> None:
-    """Refuse noise in shares to all accountants but the one it is proven for.
-
-    Raises:
-        ClaimError: if a release has Skellam noise and the accountant is not `rdp`.
-    """
+    """Refuse noise in shares to all accountants but the one it is proven for."""
     if accountant == "rdp":
         return
     for release, _ in releases:

@@ -97,12 +97,7 @@ _HALVINGS = 30
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The law of the secret number of runs.
-
-    Attributes:
-        distribution: its form.
-        mean: an upper bound on its mean, tight to floating point.
-    """
+    """The law of the secret number of runs; `mean` is a tight bound on its mean."""
 
     distribution: Distribution
     mean: float
@@ -190,12 +185,8 @@ def selected_curve(curve: Floats, repetitions: Repetitions) -> Floats:
 class SelectionCost:
     """The cost of repeating a run and selecting the best.
 
-    Attributes:
-        epsilon: of the whole record.
-        label: of the label, replace-one.
-        tiers: of an attribute of each tier, replace-one.
-        delta: of all of them; the sampler's error is part of it.
-        neighbours: relation of `epsilon`.
+    `epsilon` is that of the whole record under `neighbours`; `label` and `tiers` are
+    under replace-one. Delta is that of all of them, with the sampler's error in it.
     """
 
     epsilon: float

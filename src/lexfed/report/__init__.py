@@ -9,7 +9,7 @@ are labelled.
     documents   the documents themselves: page, PDF, drafts, bundle, sheet of tags
     profile     the page of a profile
     sections    one part of the report each: guarantee, spending, certificate ...
-    facts       statements of the verified log, before they are put into words
+    dossier     statements of the verified log, before they are put into words
     markup      HTML, SVG and escaping
     wording     plain words and rounding, for every document and the command line
 

@@ -8,7 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from lexfed.evaluate.own.page import evaluation_html
 from lexfed.evaluate.own.questions import Omission
-from lexfed.report.documents.pdf_printer import find_browser
+from lexfed.report.documents.run_documents import find_browser
 from support.evaluation.own import measured
 
 CHROMIUM = find_browser()

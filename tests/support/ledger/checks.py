@@ -15,9 +15,8 @@ from lexfed.errors import LedgerError, Refused
 from lexfed.ledger import charging
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
-from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.decisions import restore_ledger, set_ceiling
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.log.folders import memory_folder

@@ -48,7 +48,7 @@ from lexfed.errors import LedgerError, LexfedError
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.ledger.bookkeeping.rows import LedgerRow
 from lexfed.ledger.charging import LastingLedger
-from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.decisions import restore_ledger
 from lexfed.ledger.storage.tables import LedgerChange
 from lexfed.run import PricedRun, resume, start, train
 from lexfed.run.api import priced_file

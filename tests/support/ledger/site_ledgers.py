@@ -9,8 +9,8 @@ import numpy as np
 from lexfed.ledger.bookkeeping.book import Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import costs_of
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.run import PricedRun
 

@@ -9,8 +9,8 @@ import pytest
 
 from lexfed.errors import DataError, Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import SeededSource
 from lexfed.run import joining

@@ -20,9 +20,10 @@ from lexfed.evaluate.harness.summary import (
     estimate,
 )
 from lexfed.evaluate.harness.tables import Result
-from lexfed.report.markup.figures import Panel, budget_panels
 from lexfed.report.markup.svg import (
     AxisScale,
+    Panel,
+    budget_panels,
     dot,
     figure,
     line,

@@ -5,7 +5,6 @@
     ceilings        the most that a scope may ever pay, or pay per period
     book            the sums, and how each kind of row changes them
     rows            rows chained by SHA-256: the source of all sums
-    carried_sums    earlier rows under a ceiling that is set now
     refusals        the words of a ledger that cannot pay
 
 Start with `book`: the running ledger and the verifier share it. It computes no

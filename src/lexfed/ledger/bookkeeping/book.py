@@ -47,13 +47,7 @@ NOTHING = Amounts()
 
 @dataclass(frozen=True)
 class CeilingBalance:
-    """A ceiling in force, and what counts against it.
-
-    Attributes:
-        ceiling: the ceiling.
-        period: number of the period that was charged last.
-        counted: what was committed in that period.
-    """
+    """A ceiling in force, and the sum that its last charged period has counted."""
 
     ceiling: Ceiling
     period: int
@@ -65,19 +59,16 @@ class CeilingBalance:
         A clock that was set back begins none: the last period goes on.
         """
         period = self.ceiling.period(time)
-        return (
-            self if period <= self.period else replace(self, period=period, counted=0)
-        )
+        if period <= self.period:
+            return self
+        return replace(self, period=period, counted=0)
 
 
 @dataclass(frozen=True)
 class RunAccount:
-    """One run in the book.
+    """One run in the book: when its reservation ends, if it has one, and sums by meter.
 
-    Attributes:
-        until: when its reservation ends; None without one.
-        amounts: by meter.
-        open: its last round, if nothing of it can have left: it may be asked again.
+    `open` is its last round, if nothing of it can have left: it may be asked again.
     """
 
     until: int | None = None
@@ -93,7 +84,7 @@ class Book:
         meters: sums over all runs.
         limits: ceilings by scope.
         runs: sums by run; the running ledger loads only those it touches.
-        unprotected: runs that added no noise.
+        unprotected: number of runs that added no noise.
     """
 
     meters: dict[str, Amounts] = field(default_factory=dict)
@@ -158,7 +149,7 @@ class Book:
         return None
 
     def unpriced(self, costs: Costs) -> tuple[str, Counting] | None:
-        """Return a scope whose ceiling has no price for a charge, and what it is."""
+        """Return a scope whose ceiling has no price for a charge, and its kind."""
         for scope, limit in self.limits.items():
             for counting in _without_price(limit.ceiling):
                 if costs.get(meter(scope, counting), 0) > 0:
@@ -173,7 +164,7 @@ class Book:
         return None
 
     def has(self, scope: str, counting: Counting) -> bool:
-        """Say whether anything of a kind was charged or reserved."""
+        """Return True if anything of a kind was charged or reserved."""
         return self.meters.get(meter(scope, counting), NOTHING) != NOTHING
 
     def _reserve(self, run: str, until: int, planned: Costs) -> None:
@@ -280,15 +271,11 @@ def _without_price(ceiling: Ceiling) -> tuple[Counting, ...]:
 
 
 def costs_from_text(costs: Mapping[str, str]) -> dict[str, int]:
-    """Return costs as they are stored: integers as text.
-
-    Raises:
-        ValueError: if one is not a whole number of at least 0.
-    """
-    found = {name: int(cost) for name, cost in costs.items()}
-    if any(cost < 0 for cost in found.values()):
+    """Return costs as they are stored: integers as text, of at least 0."""
+    read = {name: int(cost) for name, cost in costs.items()}
+    if any(cost < 0 for cost in read.values()):
         raise ValueError("a cost below zero")
-    return found
+    return read
 
 
 def costs_to_text(costs: Costs) -> dict[str, str]:

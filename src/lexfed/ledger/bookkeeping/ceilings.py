@@ -28,12 +28,9 @@ _DAY = 86_400
 
 
 def reached_by_squares(gaussian: int, shares: int, delta: float) -> float:
-    """Return the epsilon that squares come to, never below the exact one.
+    """Return the epsilon that squares come to at `delta`, never below the exact one.
 
-    Args:
-        gaussian: of releases with Gaussian noise.
-        shares: of releases with noise in shares, which only Rényi accounting prices.
-        delta: at which.
+    Squares of releases with noise in shares have a price in Rényi accounting only.
     """
     if shares == 0:
         mu = math.nextafter(math.sqrt(_above(gaussian)), math.inf)
@@ -54,7 +51,7 @@ class Ceiling:
     """The most that a scope may pay.
 
     Attributes:
-        epsilon: with `delta`, what everything that is let through costs at most.
+        epsilon: with `delta`, bounds the cost of everything that is let through.
         delta: as usual.
         kind: measure in which costs are added up.
         order: of the Rényi divergence; None for `gdp`.
@@ -78,14 +75,10 @@ class Ceiling:
         days: int | None = None,
         order: int | None = None,
     ) -> "Ceiling":
-        """Return the ceiling that guarantees (epsilon, delta).
+        """Return the ceiling that guarantees (epsilon, delta) for all that passes.
 
-        Args:
-            epsilon: of everything that passes, with `delta`.
-            delta: see `epsilon`.
-            kind: `gdp`, or `rdp` where releases are sampled.
-            days: length of a period.
-            order: for `rdp`; by default the one that lets most Gaussians pass.
+        `rdp` is the kind where releases are sampled; its order is by default the one
+        that lets most Gaussians pass. `days` is the length of a period.
 
         Raises:
             ValueError: for numbers out of range, or an order for `gdp`.
@@ -127,7 +120,7 @@ class Ceiling:
         return rdp.epsilon_at(_above(amount), self.order or 2, self.delta)
 
     def raises(self, old: "Ceiling | None") -> bool:
-        """Say whether it may let more pass than the old one, of which None is no bound.
+        """Return True if it may let more pass than the old one; None is no bound.
 
         A period is a raise unless the old ceiling had the same: its sums begin anew.
         So is another measure, which may have room where the old one has none, and
@@ -152,8 +145,8 @@ class Ceiling:
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> "Ceiling":
         """Return the stored ceiling; raises KeyError, TypeError or ValueError."""
-        found = cls(**row)
-        return replace(found, bound=int(found.bound))
+        ceiling = cls(**row)
+        return replace(ceiling, bound=int(ceiling.bound))
 
     @property
     def terms(self) -> str:

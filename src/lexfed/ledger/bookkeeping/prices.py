@@ -63,12 +63,12 @@ SCOPES = (RECORD, LABEL, *(tier.label for tier in Tier))
 
 
 def meter(scope: str, counting: Counting) -> str:
-    """Return the name of what counts a scope's cost in a measure."""
+    """Return the name of the meter that counts a scope's cost in a measure."""
     return f"{scope}:{counting}"
 
 
 def tells_records(unit: Unit, neighbours: Neighbours) -> bool:
-    """Say whether a run tells everybody the exact number of records."""
+    """Return True if a run tells everybody the exact number of records."""
     return unit == "record" and neighbours == "replace-one"
 
 
@@ -93,11 +93,8 @@ def costs_of(
 ) -> dict[str, int]:
     """Return the cost of releases by meter.
 
-    Args:
-        releases: each with its count.
-        unit: whom the releases protect.
-        orders: order of the Rényi divergence by scope, where a ceiling asks for one.
-        neighbours: the relation that their run was planned under.
+    `orders` has the order of the Rényi divergence by scope, where a ceiling asks for
+    one; the relation is the one that the run was planned under.
 
     Guarantees:
         Never below the exact cost, and above it by less than 2^-60 a release (plus

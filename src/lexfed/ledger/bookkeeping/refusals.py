@@ -22,56 +22,53 @@ def excess_of(book: Book, scope: str, total: int) -> BudgetExcess:
 
 def refusal_of(
     site: str,
-    what: str,
+    asked: str,
     book: Book,
     before: dict[str, Any],
     time: int,
-    found: tuple[str, int],
+    excess: tuple[str, int],
 ) -> Refused:
     """Return the refusal of something that a ceiling does not leave room for.
 
     Args:
-        site: whose ledger it is.
-        what: asked for room.
+        site: holder of the ledger.
+        asked: the run or round that asks for room.
         book: the sums that it would lead to.
         before: the sums without it, as `Book.after` states them.
-        time: now.
-        found: whose ceiling is exceeded, and what would count against it.
+        time: now, in seconds since 1970.
+        excess: scope whose ceiling is exceeded, and the sum that would count against
+            it.
     """
-    scope, total = found
+    scope, total = excess
     ceiling = book.limits[scope].ceiling
-    excess = excess_of(book, scope, total)
+    broken = excess_of(book, scope, total)
     _, reserved = before["meters"].get(meter(scope, ceiling.kind), ("0", "0"))
     period, counted = before["limits"][scope]
     # A period that is over counts no more.
     spent = int(counted) if book.limits[scope].at(time).period == period else 0
     with_others = spent + int(reserved)
     return Refused(
-        f"ledger of `{site}` refuses {what}: {excess} ({ceiling.terms})",
+        f"ledger of `{site}` refuses {asked}: {broken} ({ceiling.terms})",
         f"{_epsilon(ceiling, spent)} is spent, {_epsilon(ceiling, with_others)} with "
         f"what runs have reserved; left: {remaining_room(ceiling, with_others)}",
         scope="site",
-        would_reach=excess.would_reach,
-        limit=excess.of,
+        would_reach=broken.would_reach,
+        limit=broken.of,
     )
 
 
 def require_priced(site: str, book: Book, costs: Costs) -> None:
-    """Refuse what a ceiling has no price for.
-
-    Raises:
-        Refused: naming the scope of the ceiling.
-    """
-    found = book.unpriced(costs)
-    if found is not None:
-        raise no_price(site, *found)
+    """Refuse costs that a ceiling has no price for, naming the scope of the ceiling."""
+    unpriced = book.unpriced(costs)
+    if unpriced is not None:
+        raise no_price(site, *unpriced)
 
 
 def no_price(site: str, scope: str, counting: Counting) -> Refused:
     """Return the refusal of charges that a ceiling has no price for."""
-    what, hint = _NO_PRICE[counting]
+    problem, hint = _NO_PRICE[counting]
     return Refused(
-        f"ledger of `{site}`: {what}, in which the ceiling of `{scope}` is measured",
+        f"ledger of `{site}`: {problem}, in which the ceiling of `{scope}` is measured",
         hint,
         scope="site",
     )

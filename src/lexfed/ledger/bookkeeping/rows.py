@@ -3,8 +3,8 @@
 
     hash of row n = SHA-256(hash of row n-1 || text of row n),   32 zero bytes before
 
-The text is the RFC 8785 form of {sequence, time, kind, body}. Whoever has the texts
-and one hash from elsewhere can check all rows with nothing but SHA-256.
+The text is the RFC 8785 form of {sequence, time, kind, body}. With the texts and one
+hash from elsewhere all rows can be checked with nothing but SHA-256.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ class LedgerRow:
     Attributes:
         sequence: its number, from 1.
         time: what the clock showed, in seconds since 1970; a clock may be wrong.
-        kind: what it says; see `book`.
+        kind: see `book`.
         body: the rest.
         text: the bytes that are hashed.
         hash: over the row above and the text.
@@ -63,11 +63,7 @@ def make_row(before: Head, time: int, kind: str, body: Mapping[str, Any]) -> Led
 
 
 def read_row(text: str, stored: bytes) -> LedgerRow:
-    """Return a stored row; whether it follows another is not checked here.
-
-    Raises:
-        LedgerError: if the text is not a row.
-    """
+    """Return a stored row; whether it follows another is not checked here."""
     try:
         plain = json.loads(text)
         sequence, time, kind, body = (
@@ -85,14 +81,10 @@ def read_row(text: str, stored: bytes) -> LedgerRow:
 def chained_rows(
     before: LedgerRow | None, rows: Iterable[tuple[str, bytes]]
 ) -> Iterator[LedgerRow]:
-    """Return stored rows, each checked to follow the one above.
+    """Return stored rows (texts and hashes), each checked to follow the one above.
 
-    Args:
-        before: the row above the first; None if there is none.
-        rows: texts and hashes.
-
-    Raises:
-        LedgerError: at the first row that does not follow.
+    `before` is the row above the first; None if there is none. The error comes at the
+    first row that does not follow.
     """
     for text, stored in rows:
         row = read_row(text, stored)
@@ -105,10 +97,10 @@ def chained_rows(
         before = row
 
 
-def damage_error(what: str) -> LedgerError:
+def damage_error(damage: str) -> LedgerError:
     """Return the error of a file whose rows do not hold together."""
     return LedgerError(
-        f"the ledger is damaged: {what}",
+        f"the ledger is damaged: {damage}",
         "keep the file as evidence, put back the newest sound copy, and run "
         "`lexfed ledger restore`: it charges what the copy has lost",
     )

@@ -3,9 +3,8 @@
 
     database    transactions, durability and faults in words
     tables      rows, and sums so that no operation reads the whole chain
-    opening     making and opening a file: ours, whole, not older than its pin
+    opening     making, opening and upgrading a file: ours, whole, not behind its pin
     pins        the last row and its sums, kept away from the file
-    upgrade     files of the first version
 
 Start with `database`. The write lock is held from the first read on, and the
 first failed write ends the session. The pin is written after the change is on

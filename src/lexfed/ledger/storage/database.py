@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SQLite file: one writer at a time, on disk before we go on, faults in words.
 
-Write-ahead log, `BEGIN IMMEDIATE`: whoever decides holds the write lock from before
-it reads until what it decided is on disk, so two processes cannot spend the same room.
-A deferred transaction would read first and lock later: both could find the room free.
-With `synchronous = FULL` a commit returns after its fsync.
+Write-ahead log, `BEGIN IMMEDIATE`: a process that decides holds the write lock from
+before it reads until its decision is on disk, so two processes cannot spend the same
+room. A deferred transaction would read first and lock later: both could find the room
+free. With `synchronous = FULL` a commit returns after its fsync.
 
 After a failed write nobody can say what is on disk (a failed fsync may report success
 the next time), so the first error ends the session; the next one reads what is there.
@@ -76,14 +76,9 @@ class Database:
     def __init__(self, path: Path, wait: float, durable: bool) -> None:
         """Open the file, which may be empty or not exist yet.
 
-        Args:
-            path: of the file.
-            wait: seconds to wait for another process that writes.
-            durable: whether a change waits for the disk; without, a power failure
-                may take the last changes (a crash of the process does not).
-
-        Raises:
-            LedgerError: if it cannot be used.
+        Unless `durable`, a power failure may take the last changes (a crash of the
+        process does not). `wait` are the seconds to wait for another process that
+        writes.
         """
         self.path = path
         self._owner = os.getpid()
@@ -156,7 +151,7 @@ class Database:
         self.query(f"PRAGMA user_version = {VERSION}")
 
     def is_new(self) -> bool:
-        """Say whether the file has no tables yet."""
+        """Return True if the file has no tables yet."""
         with self._in_words():
             return self.query("PRAGMA application_id") == [(0,)]
 
@@ -209,7 +204,7 @@ class Database:
             )
 
     def _check_file(self) -> None:
-        """Refuse to write into a file that somebody put aside."""
+        """Refuse to write into a file that was replaced meanwhile."""
         try:
             same = os.path.samestat(os.stat(self.path), self._file)
         except OSError:
@@ -236,7 +231,7 @@ class Database:
 
 
 def _is_still(path: Path) -> bool:
-    """Say whether a file is where nobody can write, as on a read-only mount.
+    """Return True if a file is where nobody can write, as on a read-only mount.
 
     It can be read as it is. Rows that are only in its write-ahead log would be left
     out then, so such a file is opened as all others, which fails in words.

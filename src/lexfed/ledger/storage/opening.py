@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and opening a ledger file: is it ours, whole, and not older than its pin?"""
+"""Making, opening and upgrading a ledger file: ours, whole, not older than its pin?
+
+**Files of the first version**: what they do not say counts against further spending.
+Their rows price every release under add/remove, also those of runs under replace-one,
+which tell the exact number of records and have no such price. Nobody can tell the two
+apart any more, so a row counts them (`unsaid`): a ceiling of `record` is used up, and a
+new one needs a decision. Nor do they say which rounds were published; none is asked
+again.
+"""
 
 import secrets
 from pathlib import Path
 
 from lexfed.errors import LedgerError
 from lexfed.ledger.bookkeeping.book import Book
+from lexfed.ledger.bookkeeping.prices import RECORD, meter
 from lexfed.ledger.bookkeeping.rows import (
     GENESIS,
     Head,
@@ -16,11 +25,13 @@ from lexfed.ledger.bookkeeping.rows import (
     read_row,
 )
 from lexfed.ledger.storage import pins, tables
-from lexfed.ledger.storage.database import Database, unusable_file
-from lexfed.ledger.storage.upgrade import upgrade_file
+from lexfed.ledger.storage.database import VERSION, Database, unusable_file
+from lexfed.ledger.storage.tables import LedgerChange
 
 _TAIL = 64
 """Rows whose chain is checked when a ledger is opened; `verify` checks all."""
+
+_REASON = "rows above do not say whether their runs told the exact number of records"
 
 
 def open_database(
@@ -33,16 +44,7 @@ def open_database(
 ) -> tuple[Database, LedgerRow]:
     """Open a ledger file, or make it, and return it with its first row.
 
-    Args:
-        path: of the file.
-        named: site and data set; None for a ledger that must be there.
-        state: folder of pins.
-        wait: seconds to wait for another process that writes.
-        durable: whether a commit waits for the disk.
-        time: now, in seconds since 1970.
-
-    Raises:
-        LedgerError: if it cannot be used.
+    `named` are site and data set; None for a ledger that must be there.
     """
     if is_gone(path):
         _refuse_if_pinned(path, state)
@@ -61,11 +63,7 @@ def open_database(
 
 
 def is_gone(path: Path) -> bool:
-    """Say whether there is no file, or nothing in it.
-
-    Raises:
-        LedgerError: if nobody can tell.
-    """
+    """Return True if there is no file, or nothing in it."""
     try:
         return path.stat().st_size == 0
     except FileNotFoundError:
@@ -87,11 +85,11 @@ def _refuse_if_pinned(path: Path, state: Path) -> None:
 def _make(
     database: Database, path: Path, state: Path, named: tuple[str, str], time: int
 ) -> None:
-    """Make the tables and the first row, unless somebody has."""
+    """Make the tables and the first row, unless they are there."""
     if not database.is_new():
         return
     with database.writing():
-        if not database.is_new():  # somebody was faster
+        if not database.is_new():  # another process was faster
             return
         row = begin_ledger(database, secrets.token_hex(16), named, time)
     pins.write_pin(state, pins.Pin.of(identity(row), path, row.head, Book()))
@@ -111,10 +109,10 @@ def begin_ledger(
 
 def first_row(database: Database) -> LedgerRow:
     """Return the row that says whose ledger it is."""
-    found = database.query("SELECT text, hash FROM rows WHERE sequence = 1")
-    if not found:
+    rows = database.query("SELECT text, hash FROM rows WHERE sequence = 1")
+    if not rows:
         raise damage_error("row 1 is missing")
-    return read_row(*found[0])
+    return read_row(*rows[0])
 
 
 def identity(first: LedgerRow) -> tuple[str, str, str]:
@@ -141,10 +139,10 @@ def _checked(
     pin = pins.read_pin(state, identity(row)[0])
     with database.reading():
         check_tail(database)
-        _, *found = identity(row)
-        if named is not None and tuple(found) != named:
+        _, site, data_set = identity(row)
+        if named is not None and (site, data_set) != named:
             raise LedgerError(
-                f"`{path}` is the ledger of site `{found[0]}` and data `{found[1]}`, "
+                f"`{path}` is the ledger of site `{site}` and data `{data_set}`, "
                 f"not of `{named[0]}` and `{named[1]}`",
                 "name another folder for ledgers",
             )
@@ -159,11 +157,7 @@ def _checked(
 
 
 def check_tail(database: Database) -> LedgerRow:
-    """Return the last row, if the last rows follow each other and the sums fit.
-
-    Raises:
-        LedgerError: if they do not.
-    """
+    """Return the last row, if the last rows follow each other and the sums fit."""
     last = tables.last_row(database)
     [[count]] = database.query("SELECT count(*) FROM rows")
     if count != last.sequence:
@@ -181,11 +175,8 @@ def check_tail(database: Database) -> LedgerRow:
 def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
     """Return the number of the pinned row, if the file holds it.
 
-    Args:
-        database: the file, in a transaction that began after the pin was read, or that
-            keeps others from writing.
-        pin: of the ledger, if there is one.
-        state: where it was looked for.
+    The transaction must have begun after the pin was read in `state`, or keep others
+    from writing.
 
     Raises:
         LedgerError: if the file is older than its pin, has another history, or has
@@ -200,8 +191,8 @@ def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
             "put back the pin, or name its folder; if it is lost, `lexfed ledger "
             "restore` goes on and counts every ceiling as used up",
         )
-    found = tables.hash_at(database, pin.head.sequence)
-    if found is None:
+    stored = tables.hash_at(database, pin.head.sequence)
+    if stored is None:
         last = tables.last_row(database).sequence
         raise LedgerError(
             f"the ledger `{path}` was rolled back: it has {last} rows, "
@@ -209,10 +200,39 @@ def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
             "put back the newest file; if it is lost, `lexfed ledger restore` charges "
             "what is missing",
         )
-    if found != pin.head.hash:
+    if stored != pin.head.hash:
         raise LedgerError(
             f"the ledger `{path}` has another history than the one written here",
             "two copies were used; keep both, put back the one that was written here, "
             "or let `lexfed ledger restore` charge what is missing",
         )
     return pin.head.sequence
+
+
+def upgrade_file(database: Database, time: int) -> None:
+    """Bring a sound file that fits its pin up to this version, in one change."""
+    if database.version() == VERSION:
+        return
+    with database.writing():
+        if database.version() == VERSION:  # another process was faster
+            return
+        database.upgrade()
+        last = tables.last_row(database)
+        book = tables.load_book(database, last)
+        note_unsaid(database, LedgerChange(database, last, book, time))
+
+
+def note_unsaid(database: Database, change: LedgerChange) -> None:
+    """Append that relations are unknown, if anything was committed; within a change."""
+    [[count]] = database.query("SELECT count(*) FROM commits WHERE round > 0")
+    if count > 0:
+        change.append(
+            "restore",
+            {
+                "reason": _REASON,
+                "pinned": None,
+                "charged": {meter(RECORD, "unsaid"): str(count)},
+                "limits": None,
+                "used_up": False,
+            },
+        )

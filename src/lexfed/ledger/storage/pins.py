@@ -45,12 +45,9 @@ class Pin:
     """The memory of a ledger: its last row, sums and ceilings.
 
     Attributes:
-        ledger: its id.
-        site: whose it is.
-        data_set: which data it is about.
         path: where the file was.
         head: its last row.
-        committed: what was paid, by meter.
+        committed: amounts that were paid, by meter.
         limits: ceilings by scope, with what was counted.
         version: of the file's tables.
     """
@@ -100,16 +97,10 @@ class Pin:
         }
         committed = {name: int(cost) for name, cost in plain["committed"].items()}
         head = Head(int(plain["sequence"]), bytes.fromhex(plain["hash"]))
-        return cls(
-            ledger=str(plain["ledger"]),
-            site=str(plain["site"]),
-            data_set=str(plain["data_set"]),
-            path=str(plain["path"]),
-            head=head,
-            committed=committed,
-            limits=limits,
-            version=int(plain["version"]),
-        )
+        ledger, site = str(plain["ledger"]), str(plain["site"])
+        data_set, path = str(plain["data_set"]), str(plain["path"])
+        version = int(plain["version"])
+        return cls(ledger, site, data_set, path, head, committed, limits, version)
 
 
 def limits_json(limits: Mapping[str, CeilingBalance]) -> dict[str, Any]:
@@ -121,11 +112,7 @@ def limits_json(limits: Mapping[str, CeilingBalance]) -> dict[str, Any]:
 
 
 def default_state() -> Path:
-    """Return the state folder of this user.
-
-    Raises:
-        LedgerError: if the user has none.
-    """
+    """Return the state folder of this user."""
     named = os.environ.get("XDG_STATE_HOME", "")
     try:
         base = Path(named) if named else Path.home() / ".local" / "state"
@@ -177,16 +164,10 @@ def pin_of_file(state: Path, path: Path) -> Pin | None:
 def write_pin(state: Path, pin: Pin, back: bool = False) -> None:
     """Pin the head of a ledger; on return it is on disk.
 
-    Args:
-        state: folder of pins.
-        pin: the new one.
-        back: whether it takes the place of any other; for `restore` only.
+    With `back`, for `restore` only, it takes the place of any other.
 
     Guarantees:
         Without `back` a pin never moves back.
-
-    Raises:
-        LedgerError: if it cannot be written.
     """
     with _alone(state):
         old = None if back else read_pin(state, pin.ledger)

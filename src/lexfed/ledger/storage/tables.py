@@ -17,15 +17,11 @@ from lexfed.ledger.storage.database import Database
 
 
 def last_row(database: Database) -> LedgerRow:
-    """Return the last row.
-
-    Raises:
-        LedgerError: if there is none: a ledger is made with its first row.
-    """
-    found = database.query("SELECT text, hash FROM rows ORDER BY sequence DESC LIMIT 1")
-    if not found:
+    """Return the last row; there is one, since a ledger is made with its first."""
+    rows = database.query("SELECT text, hash FROM rows ORDER BY sequence DESC LIMIT 1")
+    if not rows:
         raise damage_error("it has no rows")
-    return read_row(*found[0])
+    return read_row(*rows[0])
 
 
 def stored_rows(database: Database, first: int = 1) -> Iterator[tuple[str, bytes]]:
@@ -37,8 +33,8 @@ def stored_rows(database: Database, first: int = 1) -> Iterator[tuple[str, bytes
 
 def hash_at(database: Database, sequence: int) -> bytes | None:
     """Return the hash of a row; None if it is not there."""
-    found = database.query("SELECT hash FROM rows WHERE sequence = ?", (sequence,))
-    return found[0][0] if found else None
+    rows = database.query("SELECT hash FROM rows WHERE sequence = ?", (sequence,))
+    return rows[0][0] if rows else None
 
 
 def load_book(database: Database, last: LedgerRow, *runs: str) -> Book:
@@ -155,13 +151,7 @@ def _run(until: int | None, amounts: str, number: int | None) -> RunAccount:
 
 
 class LedgerChange:
-    """The rows that one transaction appends, and the sums after them.
-
-    Attributes:
-        last: the last row so far.
-        book: the sums after it, with the runs that are concerned.
-        time: of every row of the change.
-    """
+    """The rows that one transaction appends, and the sums after the last of them."""
 
     def __init__(
         self, database: Database, last: LedgerRow, book: Book, time: int

@@ -23,7 +23,7 @@ on a grid of width h, always to the pessimistic side (connect the dots
 * The width h. Connecting the dots adds a variance of about h^2/6 per step to a loss
   of variance v, so epsilon grows by about h^2/(12 v) of itself: h is the largest
   power of two times 1e-4 that keeps this below 0.2 %, but not finer than 1e-4, the
-  library's own default: who checks a claim with that must never find it too small.
+  library's own default: a check of a claim with that must never find it too small.
 * More than 96 different sampled levels are rounded down to 96, which costs up to 1 %,
   or 2 % where rates grow while noise does.
 """
@@ -105,9 +105,6 @@ def delta(
     Guarantees:
         Never below the exact value.
         0 for no steps and for steps that say nothing.
-
-    Raises:
-        ValueError: for `gdp` with a sampled step, or an unknown name.
     """
     checks.in_range(0.0, math.inf, epsilon=epsilon)
     composed, exact = _composed(steps, neighbours, accountant)

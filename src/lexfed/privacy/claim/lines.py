@@ -72,11 +72,7 @@ class SamplerError:
         return up(delta_sampler(self.samples, epsilon))
 
     def of_record(self, epsilon: float) -> float:
-        """Return the error that the record's line states.
-
-        Raises:
-            ClaimError: if it is more than delta: then there is no claim to make.
-        """
+        """Return the error of the record's line; above delta there is no claim."""
         error = self.at(epsilon)
         if error > self.delta:
             raise ClaimError(
@@ -196,11 +192,7 @@ def stated_classes(claim: Claim) -> dict[str, float]:
 
 
 def check_parts(claim: Claim, proof: Claim) -> None:
-    """Compare profiles and classes with what was computed from their releases.
-
-    Raises:
-        ClaimError: if a stated number is smaller, or something else was derived.
-    """
+    """Compare profiles and classes with what was computed from their releases."""
     for name, profile in claim.profiles.items():
         proven, where = proof.profiles[name], f"profiles.{name}"
         require_not_below(f"{where}.epsilon", profile.epsilon, proven.epsilon)
@@ -217,11 +209,7 @@ def check_parts(claim: Claim, proof: Claim) -> None:
 
 
 def check_sampler(claim: Claim, samples: int) -> None:
-    """Require that every line pays for the sampler at the epsilon it states.
-
-    Raises:
-        ClaimError: if a figure is missing, or smaller than it has to be.
-    """
+    """Require that every line pays for the sampler at the epsilon it states."""
     for line, epsilon, stated in _lines(claim):
         least = delta_sampler(samples, epsilon)
         if (stated is None) != (claim.version == 1 and line != "record"):
@@ -292,17 +280,17 @@ def _require_within(
 
 
 def paired_charges(
-    own: Sequence[CountedRelease], plan: Sequence[CountedRelease]
+    charged: Sequence[CountedRelease], plan: Sequence[CountedRelease]
 ) -> Iterator[tuple[Release, Release]]:
     """Yield the charges of the two for the same rounds, each different pair once."""
-    left, right = deque(own), deque(plan)
+    left, right = deque(charged), deque(plan)
     while left and right:
-        (mine, rounds), (planned, others) = left.popleft(), right.popleft()
+        (release, rounds), (planned, others) = left.popleft(), right.popleft()
         both = min(rounds, others)
         if both:
-            yield mine, planned
+            yield release, planned
         # Counts come from a file and may be huge: rounds are never listed one by one.
         if rounds > both:
-            left.appendleft((mine, rounds - both))
+            left.appendleft((release, rounds - both))
         if others > both:
             right.appendleft((planned, others - both))

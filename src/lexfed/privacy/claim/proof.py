@@ -170,11 +170,10 @@ def load_claim(content: bytes | str | Mapping[str, Any]) -> Claim:
 
 
 def check_claim(claim: Claim) -> None:
-    """Price the releases of a claim again and compare.
+    """Price the releases of a claim again, and refuse a number below their price.
 
     Raises:
-        ClaimError: if a stated number is smaller than the releases prove, or what is
-            derived from them is something else.
+        ClaimError: naming the number, or what does not follow from the releases.
     """
     releases = counted_releases(claim.releases)
     guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"

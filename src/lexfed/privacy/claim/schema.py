@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape of a claim file, and its published JSON schema.
 
-A claim is read by people and machines that do not trust who wrote it, so its shape is
+A claim is read by people and machines that do not trust its author, so its shape is
 closed: an unknown field is an error. The schema (draft 2020-12) is published beside
 this file as `claim.schema.json`; a test keeps the two equal.
 """
@@ -69,11 +69,7 @@ class ReleaseRecord(_Closed):
     )
 
     def release(self) -> Release:
-        """Return the event.
-
-        Raises:
-            ClaimError: if there is no such release.
-        """
+        """Return the event, or raise `ClaimError` if there is no such release."""
         try:
             return Release.from_json(self.model_dump(mode="json"))
         except ValueError as error:

@@ -43,14 +43,13 @@ _PRECISION = 300
 
 
 def two_sided_geometric(source: RandomSource, scale: float, count: int) -> Integers:
-    """Draw `count` values of the law above; 1/scale is the pure epsilon of one count.
+    """Draw `count` values of the law above, for a scale in [.02, 2^40].
+
+    1/scale is the pure epsilon of one count.
 
     Guarantees:
         Each value is within total variation 2^-120 of the law.
         The same seeded source gives the same values.
-
-    Raises:
-        ValueError: if the scale is not in [.02, 2^40], or `count` is negative.
     """
     checks.in_range(0, 2**40, count=count)
     checks.in_range(LEAST_SCALE, LARGEST_SCALE, scale=scale)

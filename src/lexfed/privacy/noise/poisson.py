@@ -105,9 +105,6 @@ def skellam(source: RandomSource, half: int, count: int) -> Integers:
         Each value is within total variation 2^-88 of the Skellam law.
         The same seeded source gives the same values.
         The values of a secure source do not repeat.
-
-    Raises:
-        ValueError: if `half` or `count` is out of range.
     """
     checks.in_range(0, 2**39, count=count)
     both = centred_poisson(source, half, 2 * count)
@@ -120,9 +117,6 @@ def centred_poisson(source: RandomSource, mean: int, count: int) -> Integers:
     Guarantees:
         Each value is within total variation 2^-89 of its law.
         The same seeded source gives the same values.
-
-    Raises:
-        ValueError: if the mean or the count is out of range.
     """
     checks.in_range(1, LARGEST_MEAN, mean=mean)
     checks.in_range(0, 2**40, count=count)

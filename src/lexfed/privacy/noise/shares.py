@@ -15,7 +15,7 @@ deviation is sqrt(sites/H) times the charged one: the price of tolerance,
 `NoiseCohort.inflation`. Below `sites - dropouts` answers a round must be given up, and
 it is the sites that must see to it: a server that lies would open a sum of fewer.
 
-A colluder is whoever tells the adversary its share or leaves it out: a site that looks
+A colluder is a site that tells the adversary its share or leaves it out; one that looks
 at the released model knows its own share. With `colluders = 0` the claim is one against
 the server and the public, not against any site.
 
@@ -146,9 +146,6 @@ def half_variance(sigma: float, step: float, cohort: NoiseCohort) -> int:
     Guarantees:
         The shares of `cohort.honest` sites have in sum at least the variance of
         Theorem D; with one less here they would not.
-
-    Raises:
-        ConfigError: if a share would be too loud to be drawn.
     """
     checks.finite_positive(sigma=sigma, step=step)
     # Fractions: rounding must not leave the variance below the wanted one.
@@ -170,9 +167,6 @@ def draw_share(
     Guarantees:
         Every value is drawn afresh, within 2^-88 of Skellam with variance 2 `half` of
         its group.
-
-    Raises:
-        ValueError: if there is not one dimension for each half, or one is out of range.
     """
     drawn = [
         skellam(source, half, dimension)

@@ -4,9 +4,7 @@
 `run_documents.py` verifies, writes, and logs the report and the bundle before
 they are in the folder; where a check failed it makes the page alone.
 `report_page.py` collects the sections, `drafts.py` fills the impact assessment
-and the model card, `evidence_bundle.py` packs the evidence for auditors. The
-same evidence must give the same bytes of a bundle on every machine, and files
-enter it because the log cites them, never because they lie in the folder.
-`verify_instructions.py` prints commands that a test runs as they are printed.
-`tag_sheet.py` is the sheet of suggested tags for a data-protection officer.
+and the model card, `evidence_bundle.py` packs the evidence for auditors, with
+instructions whose commands a test runs as they are printed. `tag_sheet.py` is the
+sheet of suggested tags for a data-protection officer.
 """

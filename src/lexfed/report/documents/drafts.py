@@ -15,20 +15,21 @@ from markupsafe import Markup
 from lexfed.audit.entries import (
     BudgetPlan,
     CompletionEntry,
-    FeatureTags,
     Genesis,
     Governance,
     PolicyEntry,
     PrivacyTest,
 )
-from lexfed.audit.rules import CANNOT
-from lexfed.report.facts.dossier import Dossier
-from lexfed.report.facts.entry_listing import readable_time
-from lexfed.report.facts.log_identity import VERIFIER
+from lexfed.report.documents.report_page import shared_values
+from lexfed.report.dossier import Dossier
 from lexfed.report.markup.escaping import markdown, markdown_code
-from lexfed.report.sections import caveats, guarantee, tier_gains
-from lexfed.report.sections.column_table import column_count, column_rows
-from lexfed.report.sections.headline import headline, why_not_private
+from lexfed.report.markup.page_templates import template_environment
+from lexfed.report.sections import tier_gains
+from lexfed.report.sections.column_table import column_rows
+from lexfed.report.sections.headline import (
+    headline,
+    why_not_private,
+)
 from lexfed.report.wording.rounding import count
 
 BLANK = Markup("[to be completed: controller]")
@@ -51,14 +52,7 @@ def _render(name: str, dossier: Dossier) -> bytes:
 
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lexfed.report"),
-        autoescape=False,  # noqa: S701 - Markdown has escapes of its own, below
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(markdown)
     environment.filters["code"] = lambda text: Markup(markdown_code(str(text)))  # noqa: S704
     environment.globals["at"] = _at
     return environment
@@ -68,42 +62,21 @@ def _at(index: int | None) -> Markup:
     return Markup("") if index is None else Markup(" (entry {})").format(index)
 
 
-def _shown(value: object) -> object:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return markdown(value)
-    return value
-
-
 def _context(dossier: Dossier) -> Mapping[str, Any]:
     checkpoint = dossier.evidence.view.signed.checkpoint
     verdict = headline(dossier)
-    times = [readable_time(record.time) for record in dossier.records]
-    why = why_not_private(dossier)
     return {
-        "name": dossier.name,
-        "stamp": dossier.stamp,
-        "why_stamp": why,
+        **shared_values(dossier),
+        "why_stamp": why_not_private(dossier),
         "origin": checkpoint.origin,
         "size": str(checkpoint.size),
         "root": checkpoint.root.hex(),
-        "verifier": VERIFIER,
-        "first_time": times[0] if times else "",
-        "last_time": times[-1] if times else "",
         "sentence": verdict.sentence,
         "guarantee": verdict.guarantee,
         "meaning": verdict.meaning,
         "trust": verdict.trust,
-        "claim_at": dossier.index(CompletionEntry) if dossier.claim else None,
-        "facts": guarantee.facts(dossier),
-        "scopes": guarantee.scopes(dossier),
-        "columns": () if dossier.tagged is None else column_rows(dossier.tagged),
-        "column_count": column_count(dossier.tagged),
-        "tags_at": dossier.index(FeatureTags),
         "genesis_at": dossier.index(Genesis),
         "completed_at": dossier.index(CompletionEntry),
-        "proxies": caveats.proxies(dossier),
-        "cannot": CANNOT,
-        "limits": caveats.limits(dossier),
         "witness_line": f"witnesses: {dossier.check('witnesses').detail}",
         **_measured(dossier),
         **_stated(dossier),
@@ -116,8 +89,6 @@ def _measured(dossier: Dossier) -> dict[str, Any]:
     tests = dossier.of(PrivacyTest)
     places = ", ".join(str(record.index) for record in tests)
     return {
-        "gains": tier_gains.gain_rows(dossier),
-        "metric": tier_gains.metric_name(dossier),
         "metrics_line": tier_gains.metrics_line(dossier),
         "metrics_note": note,
         "metrics_lower": note[0].lower() + note[1:],

@@ -14,12 +14,15 @@ Names of sites (`parties.json`), sealed receipts, private keys, the journal and 
 stay in the run folder. Files enter because the log cites them and not because they lie
 in the folder, so nothing slips in; the same evidence gives the same bytes on every
 machine: fixed order, fixed times, no compression.
+
+In `VERIFY.txt` checks are made first at once, then by hand, without lexfed. Commands
+are lines that begin with four spaces; they run in a POSIX shell in the unpacked folder.
 """
 
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -39,10 +42,17 @@ from lexfed.audit.log.logged_files import MODEL, read_logged
 from lexfed.audit.storage.held_folder import Folder
 from lexfed.audit.storage.reader import LogView
 from lexfed.audit.storage.write_protocol import MAX_NOTE, SIGNED, TIMESTAMPS
-from lexfed.audit.tree.tiles import bundle_files, partial_tiles, tile_files
+from lexfed.audit.tree.tiles import (
+    bundle_files,
+    bundle_names,
+    partial_tiles,
+    tile_files,
+)
 from lexfed.errors import AuditError
-from lexfed.report.documents.verify_instructions import verify_text
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
+from lexfed.report.markup.escaping import visible
+from lexfed.report.markup.page_templates import template_environment
+from lexfed.report.sections.headline import headline
 from lexfed.terms import DIGEST
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -52,6 +62,7 @@ MAX_TOKEN = 1 << 16
 """Bytes of the longest time stamp that is taken along."""
 
 _DIGEST = re.compile(DIGEST)
+
 _COPIES: tuple[tuple[type[Entry], str, str], ...] = (
     (PolicyEntry, "config", "config.toml"),
     (FeatureTags, "tags", "tags.json"),
@@ -84,7 +95,7 @@ def evidence_bundle(dossier: Dossier, report: bytes | None = None) -> bytes:
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP file that has the same bytes whoever makes it."""
+    """Return a ZIP file that has the same bytes wherever it is made."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
@@ -193,3 +204,38 @@ def _model(dossier: Dossier) -> bytes | None:
 def _pem(public: bytes) -> bytes:
     key = Ed25519PublicKey.from_public_bytes(public)
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def verify_text(dossier: Dossier, files: Sequence[str]) -> str:
+    """Return the text of `VERIFY.txt`; `files` names the other files of the bundle."""
+    evidence = dossier.evidence
+    checkpoint = evidence.view.signed.checkpoint
+    done = dossier.entry(CompletionEntry)
+    environment = template_environment(visible, keep_trailing_newline=True)
+    return environment.get_template("VERIFY.txt").render(
+        origin=checkpoint.origin,
+        size=checkpoint.size,
+        root=checkpoint.root.hex(),
+        vkey=evidence.custody.log_key.vkey,
+        verdict=headline(dossier).sentence,
+        guarantee=headline(dossier).guarantee,
+        signature_line=_signature_line(dossier),
+        first_bundle=next(iter(bundle_names(0, checkpoint.size))).path,
+        first_leaf=dossier.records[0].leaf.hex(),
+        model=done.model if done and "model.safetensors" in files else None,
+        claim=done.claim if done and "claim.json" in files else None,
+        has_blobs=any(name.startswith("log/blobs/") for name in files),
+        stamps=[name for name in files if name.startswith("log/timestamps/")],
+    )
+
+
+def _signature_line(dossier: Dossier) -> int:
+    """Return the line of the checkpoint with the signature of the key in force."""
+    signed = dossier.evidence.view.signed
+    key = dossier.evidence.custody.log_key
+    first = signed.note.body.count(b"\n") + 2
+    return next(
+        number
+        for number, signature in enumerate(signed.note.signatures, start=first)
+        if signature.is_by(key)
+    )

@@ -11,23 +11,30 @@ from lexfed.audit.entries import (
     BudgetPlan,
     CompletionEntry,
     Document,
+    Entry,
     FeatureTags,
     PolicyEntry,
     PrivacyTest,
 )
 from lexfed.audit.rules import CANNOT
-from lexfed.report.facts.dossier import Dossier, planned_releases
-from lexfed.report.facts.entry_listing import listing, readable_time
-from lexfed.report.facts.log_identity import VERIFIER, identity
+from lexfed.report.dossier import Dossier, planned_releases
 from lexfed.report.markup import page_templates
-from lexfed.report.markup.figures import budget_panels
-from lexfed.report.sections import caveats, guarantee, spending, tier_gains
+from lexfed.report.markup.svg import budget_panels
+from lexfed.report.sections import guarantee, spending, tier_gains
 from lexfed.report.sections.certificate import certificate
 from lexfed.report.sections.column_table import column_count, column_rows
-from lexfed.report.sections.headline import headline
-from lexfed.report.sections.merkle_path import MerklePath, draw_merkle_path, merkle_path
-from lexfed.report.sections.noise_table import noise_rows
+from lexfed.report.sections.headline import headline, limits, open_items, proxies
+from lexfed.report.sections.log_entries import (
+    VERIFIER,
+    MerklePath,
+    draw_merkle_path,
+    identity,
+    listing,
+    merkle_path,
+    readable_time,
+)
 from lexfed.report.sections.processing_record import processing
+from lexfed.report.sections.spending import noise_rows
 from lexfed.report.wording.plain_words import ACCOUNTANTS, UNITS, scope_name
 from lexfed.report.wording.rounding import delta
 
@@ -54,33 +61,19 @@ def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
 
 def _context(dossier: Dossier) -> Mapping[str, Any]:
     policy = dossier.entry(PolicyEntry)
-    times = [readable_time(record.time) for record in dossier.records]
     return {
-        "name": dossier.name,
+        **shared_values(dossier),
         "controller": dossier.controller,
-        "stamp": dossier.stamp,
-        "verifier": VERIFIER,
-        "first_time": times[0] if times else "",
-        "last_time": times[-1] if times else "",
         "headline": headline(dossier),
         "checks": dossier.verdict.checks,
         "identity": identity(dossier),
         "mechanism": "none" if policy is None else policy.mechanism,
         "unit": "person" if policy is None else UNITS[policy.unit],
-        "claim_at": dossier.index(CompletionEntry) if dossier.claim else None,
-        "facts": guarantee.facts(dossier),
-        "scopes": guarantee.scopes(dossier),
-        "columns": () if dossier.tagged is None else column_rows(dossier.tagged),
-        "column_count": column_count(dossier.tagged),
-        "tags_at": dossier.index(FeatureTags),
-        "proxies": caveats.proxies(dossier),
         "attacks": _attacks(dossier),
         "certificate": certificate(dossier),
         "processing": processing(dossier),
-        "documents": _documents(dossier),
-        "open_items": caveats.open_items(dossier),
-        "cannot": CANNOT,
-        "limits": caveats.limits(dossier),
+        "documents": _rows(dossier, Document, "what", "issued", "expires", "digest"),
+        "open_items": open_items(dossier),
         "entries": listing(dossier.records),
         **_gains(dossier),
         **_spending(dossier),
@@ -88,11 +81,32 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
     }
 
 
+def shared_values(dossier: Dossier) -> dict[str, Any]:
+    """Return the values that the drafts print as well."""
+    times = [readable_time(record.time) for record in dossier.records]
+    return {
+        "name": dossier.name,
+        "stamp": dossier.stamp,
+        "verifier": VERIFIER,
+        "first_time": times[0] if times else "",
+        "last_time": times[-1] if times else "",
+        "claim_at": dossier.index(CompletionEntry) if dossier.claim else None,
+        "facts": guarantee.facts(dossier),
+        "scopes": guarantee.scopes(dossier),
+        "columns": () if dossier.tagged is None else column_rows(dossier.tagged),
+        "column_count": column_count(dossier.tagged),
+        "tags_at": dossier.index(FeatureTags),
+        "gains": tier_gains.gain_rows(dossier),
+        "metric": tier_gains.metric_name(dossier),
+        "proxies": proxies(dossier),
+        "cannot": CANNOT,
+        "limits": limits(dossier),
+    }
+
+
 def _gains(dossier: Dossier) -> dict[str, Any]:
     return {
-        "gains": tier_gains.gain_rows(dossier),
         "no_gains": tier_gains.no_gains(dossier),
-        "metric": tier_gains.metric_name(dossier),
         "metrics_note": tier_gains.metrics_note(dossier),
         "curve": tier_gains.curve(dossier),
         "run_notes": dossier.measured.notes,
@@ -137,29 +151,12 @@ def _path(dossier: Dossier) -> dict[str, Any]:
 
 
 def _attacks(dossier: Dossier) -> list[dict[str, Any]]:
-    return [
-        {
-            "attack": record.entry.attack,
-            "tool": record.entry.tool,
-            "metric": record.entry.metric,
-            "value": record.entry.value,
-            "model": f"{record.entry.model[:10]}…",
-            "entry": record.index,
-        }
-        for record in dossier.of(PrivacyTest)
-        if isinstance(record.entry, PrivacyTest)
-    ]
+    rows = _rows(dossier, PrivacyTest, "attack", "tool", "metric", "value", "model")
+    return [{**row, "model": f"{row['model'][:10]}…"} for row in rows]
 
 
-def _documents(dossier: Dossier) -> list[dict[str, Any]]:
+def _rows(dossier: Dossier, kind: type[Entry], *fields: str) -> list[dict[str, Any]]:
     return [
-        {
-            "what": record.entry.what,
-            "issued": record.entry.issued,
-            "expires": record.entry.expires,
-            "digest": record.entry.digest,
-            "entry": record.index,
-        }
-        for record in dossier.of(Document)
-        if isinstance(record.entry, Document)
+        {"entry": each.index, **{name: getattr(each.entry, name) for name in fields}}
+        for each in dossier.of(kind)
     ]

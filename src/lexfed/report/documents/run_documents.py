@@ -13,7 +13,11 @@ page is made, and it says so first: the other documents would repeat numbers tha
 nothing proves. Page and bundle are in the log before they are in the folder.
 """
 
+import os
 import secrets
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,15 +33,15 @@ from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.report.documents.drafts import dpia, model_card
 from lexfed.report.documents.evidence_bundle import evidence_bundle
-from lexfed.report.documents.pdf_printer import print_pdf
 from lexfed.report.documents.report_page import render
-from lexfed.report.facts.dossier import Dossier, build_dossier
-from lexfed.report.facts.entry_listing import readable_time
+from lexfed.report.dossier import Dossier, build_dossier
 from lexfed.report.sections.headline import headline
+from lexfed.report.sections.log_entries import readable_time
 from lexfed.report.sections.processing_record import processing_csv
 from lexfed.terms import ReportFormat
 
 FORMATS: tuple[ReportFormat, ...] = get_args(ReportFormat)
+
 NAMES: dict[ReportFormat, str] = {
     "html": "report.html",
     "dpia": "dpia.md",
@@ -46,12 +50,18 @@ NAMES: dict[ReportFormat, str] = {
     "statement": "privacy-statement.json",
     "evidence": "evidence.zip",
 }
+
 _DRAFTS: dict[ReportFormat, Callable[[Dossier], bytes]] = {
     "dpia": dpia,
     "csv": processing_csv,
     "card": model_card,
 }
+
 _ATTEMPTS = 5
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+
+TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -73,12 +83,11 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class WrittenDocuments:
-    """The documents of a run, as written.
+    """The documents of a run, as written, with the verdict before anything was written.
 
     Attributes:
         paths: the files, in the order of writing.
         sentence: the first sentence of the page.
-        verdict: of the verifier, before anything was written.
         notes: for the reader, such as the reason why nothing was logged.
     """
 
@@ -97,11 +106,8 @@ def make_report(
 ) -> WrittenDocuments:
     """Verify a run and write its documents.
 
-    Args:
-        source: the run.
-        formats: by default those that the run's configuration asks for.
-        pdf: whether to print the page too, with a Chromium that is installed.
-        out: the folder to write into; by default the run folder.
+    The formats are by default those that the run's configuration asks for; `pdf` prints
+    the page too, with a Chromium that is installed; `out` is by default the run folder.
 
     Guarantees:
         Nothing is written of a log that cannot be read.
@@ -227,19 +233,78 @@ class _Making:
     def log(
         self, what: Literal["report", "evidence"], content: bytes, evidence: Evidence
     ) -> None:
-        found = log_export(evidence, what, content, self.source.keys)
-        if not isinstance(found, UnloggedExport):
-            self.unwitnessed = found.unwitnessed
+        export = log_export(evidence, what, content, self.source.keys)
+        if not isinstance(export, UnloggedExport):
+            self.unwitnessed = export.unwitnessed
             return
-        self.notes.append(f"the {what} is not in the log: {found.reason}")
+        self.notes.append(f"the {what} is not in the log: {export.reason}")
         at_home = self.out.resolve() == self.source.folder.resolve()
-        known = any(
-            what == "report" or each.entry.what == what for each in evidence.of(Export)
-        )
+        exports = evidence.of(Export)
+        known = any(what == "report" or each.entry.what == what for each in exports)
         if at_home and known:
             name = NAMES["html" if what == "report" else "evidence"]
             raise RunFolderError(
                 f"`{self.out / name}` is in the log, and a new one would not "
-                f"be: {found.reason}",
+                f"be: {export.reason}",
                 "name the keys with `--keys`, or write elsewhere with `--out`",
             )
+
+
+def find_browser() -> str | None:
+    """Return the path of a Chromium; None if there is none."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def print_pdf(page: Path, out: Path, browser: str | None = None) -> None:
+    """Print an HTML page to a PDF file, which is replaced if it is there.
+
+    A Chromium that is already there prints it: no PDF library lays out HTML as browsers
+    do, and a browser is nothing to install for one file. Where there is none, the page
+    itself prints well from any other browser.
+
+    Raises:
+        RunFolderError: if there is no browser, or it wrote nothing.
+    """
+    program = browser or find_browser()
+    if program is None:
+        raise RunFolderError(
+            "no Chromium to print with",
+            f"install `chromium`, or print `{page}` from any browser",
+        )
+    with tempfile.TemporaryDirectory(prefix="lexfed-pdf-") as folder:
+        made = Path(folder) / "report.pdf"
+        try:
+            subprocess.run(  # noqa: S603 - a program found by name, our own arguments
+                _command(program, page, made, folder),
+                check=False,
+                capture_output=True,
+                timeout=TIMEOUT_S,
+            )
+            content = made.read_bytes()
+        except (subprocess.TimeoutExpired, OSError) as error:
+            raise _failed(program, page) from error
+    if not content.startswith(b"%PDF-"):
+        raise _failed(program, page)
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise RunFolderError(f"cannot write `{out}`: {system_reason(error)}") from error
+
+
+def _command(program: str, page: Path, made: Path, folder: str) -> list[str]:
+    flags = [
+        "--headless", "--disable-gpu", "--no-pdf-header-footer", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update",
+        "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}",
+    ]  # fmt: skip
+    if os.geteuid() == 0:
+        # Chromium refuses to build its sandbox as root; the page is our own and runs
+        # no program.
+        flags.append("--no-sandbox")
+    return [program, *flags, page.resolve().as_uri()]
+
+
+def _failed(program: str, page: Path) -> RunFolderError:
+    hint = f"print `{page}` from any browser"
+    return RunFolderError(f"`{program}` printed nothing", hint)

@@ -2,7 +2,7 @@
 """Suggested tags for a data-protection officer to check line by line.
 
 A page to read and print, and a table to work in. Both leave room for a decision beside
-every column. Names and descriptions are whatever somebody wrote: they are made visible
+every column. Names and descriptions come from outside: they are made visible
 (`escaping`) and are shown as text.
 """
 
@@ -36,19 +36,19 @@ def tag_csv(columns: Sequence[TaggedColumn]) -> str:
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(HEADER)
     for tagged in columns:
-        found = tagged.suggestion
+        suggestion = tagged.suggestion
         cells = (
-            found.column.table,
-            found.column.name,
-            found.tier,
-            found.category,
-            f"{found.score:.2f}",
-            "review" if found.review else "",
+            suggestion.column.table,
+            suggestion.column.name,
+            suggestion.tier,
+            suggestion.category,
+            f"{suggestion.score:.2f}",
+            "review" if suggestion.review else "",
             "; ".join(article.reference for article in tagged.articles),
             " ".join(article.obligation for article in tagged.articles),
             "; ".join(
-                [item.text for item in found.evidence]
-                + [f"proxy risk: {proxy.words}" for proxy in found.proxies]
+                [item.text for item in suggestion.evidence]
+                + [f"proxy risk: {proxy.words}" for proxy in suggestion.proxies]
             ),
             "",
             "",
@@ -93,8 +93,8 @@ def _rests_on_values(tagged: TaggedColumn) -> bool:
 
 
 def _counts(columns: Sequence[TaggedColumn]) -> Mapping[str, int]:
-    found = Counter(tagged.suggestion.tier for tagged in columns)
-    return {tier: found[tier] for tier in TIERS if found[tier]}
+    counts = Counter(tagged.suggestion.tier for tagged in columns)
+    return {tier: counts[tier] for tier in TIERS if counts[tier]}
 
 
 def _articles(

@@ -6,7 +6,7 @@ and then escaped by the engine; the only markup that is let through is our own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import resources
 
@@ -35,22 +35,35 @@ def pieces(template: str, /, **values: object) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lexfed.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(visible, autoescape=True)
     environment.filters["words"] = words
     return environment
 
 
-def _shown(value: object) -> object:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
+def template_environment(
+    shown: Callable[[str], str],
+    autoescape: bool = False,
+    keep_trailing_newline: bool = False,
+) -> jinja2.Environment:
+    """Return the environment of our templates, which prints all text by `shown`.
+
+    Our own markup is let through; formats other than HTML have escapes of their own.
+    """
+
+    def finalize(value: object) -> object:
+        if isinstance(value, str) and not isinstance(value, Markup):
+            return shown(value)
+        return value
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("lexfed.report"),
+        autoescape=autoescape,  # noqa: S701
+        undefined=jinja2.StrictUndefined,
+        finalize=finalize,
+        keep_trailing_newline=keep_trailing_newline,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def words(text: str) -> Markup:

@@ -163,10 +163,10 @@ def _bars(bars: ProfiledHistogram, x: Axis, y: AxisScale) -> list[Markup]:
         top = y.at(min(max(count, 0.0), y.high))
         parts.append(rectangle(left, top, right - left, _BASE - top, "soft"))
         if count > y.high:
-            told = f"{number(count, reach)} ±{number(reach, reach)}"
+            label = f"{number(count, reach)} ±{number(reach, reach)}"
             parts += [
                 line(left - 3.0, top + 12.0, right + 3.0, top + 6.0, "cut"),
-                text(right + 6.0, top + 10.0, told, "start", "muted"),
+                text(right + 6.0, top + 10.0, label, "start", "muted"),
             ]
         elif count + reach > 0:
             ends = y.at(max(count - reach, 0.0)), y.at(count + reach)

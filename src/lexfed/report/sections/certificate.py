@@ -23,7 +23,7 @@ from lexfed.audit.rules import (
 )
 from lexfed.audit.verify import Status
 from lexfed.errors import AuditError, LexfedError
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
 from lexfed.report.wording.plain_words import OUTCOMES
 
 LAWS = {
@@ -145,10 +145,10 @@ def _whys(dossier: Dossier, entry: Certificate, rules: RuleCatalogue) -> dict[st
     )
     logged = {result.rule: result for result in entry.results}
     try:
-        found = evaluate(facts_of(records, dossier.evidence.blobs, checks), rules)
+        findings = evaluate(facts_of(records, dossier.evidence.blobs, checks), rules)
     except LexfedError:
         return {}
-    same = [each for each in found if logged.get(each.rule.id) == each.result]
+    same = [each for each in findings if logged.get(each.rule.id) == each.result]
     return {each.rule.id: each.why for each in same}
 
 

@@ -61,9 +61,9 @@ def column_rows(tagged: TaggedSchema) -> tuple[ColumnRow, ...]:
 def _proposed(tag: Tag | None) -> str:
     if tag is None or tag.proposal is None or not tag.overrules:
         return ""
-    found = tag.proposal
-    who = "the tagger" if found.by == "rule" else "the source"
-    return f"{who} proposed {tier_name(found.tier.label)}, {found.category}"
+    proposal = tag.proposal
+    proposer = "the tagger" if proposal.by == "rule" else "the source"
+    return f"{proposer} proposed {tier_name(proposal.tier.label)}, {proposal.category}"
 
 
 def column_count(tagged: TaggedSchema | None) -> str:

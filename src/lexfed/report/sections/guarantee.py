@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry
 from lexfed.errors import AuditError
 from lexfed.privacy.claim.schema import Claim, ClassRecord, ProfileRecord
-from lexfed.report.facts.dossier import Dossier
-from lexfed.report.wording import site_assumptions
+from lexfed.report.dossier import Dossier
 from lexfed.report.wording.plain_words import (
     ACCOUNTANTS,
     MECHANISMS,
@@ -15,6 +14,7 @@ from lexfed.report.wording.plain_words import (
     NOISES,
     TIERS,
     TRUST,
+    assumption_rows,
     tier_name,
 )
 from lexfed.report.wording.rounding import (
@@ -87,7 +87,7 @@ def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
         ("Noise", f"{NOISES[claim.mechanism.noise]}, {_source(policy)}"),
         ("Sampling", _sampling(claim)),
         ("Trust", f"{claim.trust}: {TRUST[claim.trust]}"),
-        *([] if claim.cohort is None else site_assumptions.rows(claim.cohort)),
+        *([] if claim.cohort is None else assumption_rows(claim.cohort)),
         ("Released", claim.released),
         ("Rounds", _rounds(claim.rounds, dossier.planned)),
     ]  # fmt: skip
@@ -98,13 +98,12 @@ def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
         rows.insert(3, ("ε under replace-one", replaced))
     rows += [_profile(name, row) for name, row in claim.profiles.items()]
     rows += [_class(name, row) for name, row in claim.classes.items()]
-    found = [GuaranteeFact(name, value, at) for name, value in rows]
-    held_to = _policy_line(dossier)
-    if held_to is not None:
-        found.append(
-            GuaranteeFact("Budget policy", held_to, dossier.index(PolicyEntry))
-        )
-    return tuple(found)
+    premises = [GuaranteeFact(name, value, at) for name, value in rows]
+    line = _policy_line(dossier)
+    if line is not None:
+        decided = dossier.index(PolicyEntry)
+        premises.append(GuaranteeFact("Budget policy", line, decided))
+    return tuple(premises)
 
 
 def _sampler(claim: Claim) -> str:
@@ -148,7 +147,7 @@ def _decided(policy: PolicyEntry, at: int | None) -> tuple[GuaranteeFact, ...]:
         ("Privacy unit", _unit(policy)),
         ("Mechanism", MECHANISMS[policy.mechanism]),
         ("Trust", f"{policy.trust}: {TRUST[policy.trust]}"),
-        *([] if policy.cohort is None else site_assumptions.rows(policy.cohort)),
+        *([] if policy.cohort is None else assumption_rows(policy.cohort)),
     ]  # fmt: skip
     if policy.epsilon is not None and policy.delta is not None:
         rows[1:1] = [
@@ -166,14 +165,12 @@ def scopes(dossier: Dossier) -> tuple[GuaranteeScope, ...]:
     Before the end of a run these are the numbers of its plan, which will be its
     guarantee.
     """
-    claim, plan, policy = (
-        dossier.claim, dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
-    )  # fmt: skip
+    claim = dossier.claim
+    plan, policy = dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
     if policy is None or plan is None or plan.epsilon is None or plan.delta is None:
         return ()
     tiers = {str(tier): value for tier, value in plan.tiers.items()}
-    at, planned = dossier.index(CompletionEntry), dossier.index(BudgetPlan)
-    where = planned if claim is None else at
+    where = dossier.index(BudgetPlan if claim is None else CompletionEntry)
     if claim is not None:
         tiers = {str(tier): repr(row.epsilon) for tier, row in claim.tiers.items()}
     tiers = {tier: tiers[tier] for tier in TIERS if tier in tiers}
@@ -184,23 +181,20 @@ def scopes(dossier: Dossier) -> tuple[GuaranteeScope, ...]:
     small = delta(plan.delta)
     limits = {str(tier): cap for tier, cap in policy.caps.items()}
     limits["record"] = policy.epsilon or ""
-    rows = [
-        GuaranteeScope("whole record", NEIGHBOURS[policy.neighbours], printed[0],
-              _limit(limits, "record"), small, (), where)
-    ]  # fmt: skip
-    for number, tier in enumerate(tiers, start=1):
-        rows.append(
-            GuaranteeScope(tier_name(tier), "replace its values", printed[number],
-                  _limit(limits, tier), small, columns.get(tier, ()), where)
-        )  # fmt: skip
+    relation, limit = NEIGHBOURS[policy.neighbours], _limit(limits, "record")
+    rows: list[tuple[str, str, str, str, tuple[str, ...]]] = [
+        ("whole record", relation, printed[0], limit, ())
+    ]
+    for tier, epsilon in zip(tiers, printed[1:], strict=False):
+        limit, read = _limit(limits, tier), columns.get(tier, ())
+        rows.append((tier_name(tier), "replace its values", epsilon, limit, read))
     if label:
         target = () if dossier.tagged is None else (dossier.tagged.schema.target,)
-        rows.append(
-            GuaranteeScope(
-                "label", "replace-one", printed[-1], "none", small, target, where
-            )
-        )
-    return tuple(rows)
+        rows.append(("label", "replace-one", printed[-1], "none", target))
+    return tuple(
+        GuaranteeScope(name, relation, epsilon, limit, small, read, where)
+        for name, relation, epsilon, limit, read in rows
+    )
 
 
 def _columns(dossier: Dossier) -> dict[str, tuple[str, ...]]:
@@ -258,7 +252,7 @@ def _policy_line(dossier: Dossier) -> str | None:
     if policy is None or policy.policy is None:
         return None
     name = dossier.table("budget").get("policy", "default")
-    told = f"{name}, SHA-256 {policy.policy[:16]}…"
+    stated = f"{name}, SHA-256 {policy.policy[:16]}…"
     try:
         content = dossier.evidence.blobs.get(policy.policy)
         signed = ""
@@ -268,5 +262,5 @@ def _policy_line(dossier: Dossier) -> str | None:
             signed = f", with {count(len(envelope.signatures), 'signature')}"
         title = parse_toml(content.decode()).get("title", "")
     except (AuditError, ValueError):  # erased, or not what it should be
-        return told
-    return f"{told}{signed}: {title}"
+        return stated
+    return f"{stated}{signed}: {title}"

@@ -1,16 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first sentence of the report, for a reader who reads no more."""
+"""The first sentence of the report, the limits of the guarantee, and open tasks."""
 
 from dataclasses import dataclass
 
-from lexfed.audit.entries import PolicyEntry, RefusalEntry
+from lexfed.audit.entries import (
+    Document,
+    PolicyEntry,
+    PrivacyTest,
+    RefusalEntry,
+    RoundEntry,
+)
 from lexfed.audit.verify import Status
-from lexfed.report.facts.dossier import Dossier
-from lexfed.report.facts.log_identity import SPLIT_VIEW
+from lexfed.report.dossier import Dossier
+from lexfed.report.sections.certificate import certificate
+from lexfed.report.sections.log_entries import SPLIT_VIEW
 from lexfed.report.sections.spending import why_refused
-from lexfed.report.wording.plain_words import UNITS, guarantee, meaning, trust
+from lexfed.report.wording.plain_words import (
+    UNITS,
+    assumption_sentence,
+    guarantee,
+    meaning,
+    trust,
+)
 from lexfed.report.wording.rounding import count, delta, round_up
-from lexfed.report.wording.site_assumptions import sentence
+
+_ALWAYS = (
+    "A budget belongs to one run. Several runs about the same people add up, and "
+    "nothing here adds them up.",
+    "A tier's guarantee speaks about the values in its columns. It says nothing about "
+    "what other columns tell about them, nor about whether a person took part.",
+    "The guarantee holds for the persons as keys name them: one human being under two "
+    "keys is two persons here.",
+)
 
 
 @dataclass(frozen=True)
@@ -43,10 +64,9 @@ def headline(dossier: Dossier) -> Headline:
         A run without privacy is called that before anything about its log.
         Nothing is called safe, lawful or anonymous.
     """
-    sound = not dossier.failures
     return Headline(
         sentence=_sentence(dossier),
-        sound=sound,
+        sound=not dossier.failures,
         guarantee=_guarantee(dossier),
         meaning=_meaning(dossier),
         trust=_trust(dossier),
@@ -123,7 +143,7 @@ def _trust(dossier: Dossier) -> str:
     policy = dossier.entry(PolicyEntry)
     if dossier.stamp or policy is None or policy.cohort is None:
         return ""
-    return sentence(policy.cohort)
+    return assumption_sentence(policy.cohort)
 
 
 def _caveat(dossier: Dossier) -> str:
@@ -142,3 +162,73 @@ def _meaning(dossier: Dossier) -> str:
     if policy.epsilon is None or policy.delta is None:
         return ""
     return meaning(policy.epsilon, policy.delta, policy.unit, policy.neighbours)
+
+
+@dataclass(frozen=True)
+class OpenItem:
+    """Something open, and the entry it follows from."""
+
+    words: str
+    entry: int | None = None
+
+
+def limits(dossier: Dossier) -> tuple[str, ...]:
+    """Return the limits of the guarantee: the claim's own, then those of every run."""
+    listed = () if dossier.claim is None else dossier.claim.not_covered
+    own = tuple(f"Not covered: {item}." for item in listed)
+    split = () if dossier.witnessed else (SPLIT_VIEW,)
+    return (*own, *_ALWAYS, *split)
+
+
+def proxies(dossier: Dossier) -> str:
+    """Return the sentence about columns that reveal others."""
+    reviews = [
+        record.index
+        for record in dossier.of(Document)
+        if isinstance(record.entry, Document) and record.entry.what == "proxy-review"
+    ]
+    known = (
+        f"A review by people is on record (entry {reviews[-1]}); what it says is for "
+        "its readers."
+        if reviews
+        else "No review of proxies is on record."
+    )
+    return (
+        f"{known} A column of a lower tier that tells something about a more sensitive "
+        "one, as a postcode may about ethnic origin, is released at the price of its "
+        "own tier. Tags of this run carry no measurement of such links."
+    )
+
+
+def open_items(dossier: Dossier) -> tuple[OpenItem, ...]:
+    """Return the items that a person should still see to."""
+    items: list[tuple[str, int | None]] = [
+        (f"Failed check: {check.claim}: {check.detail}", check.index)
+        for check in dossier.failures
+    ]
+    if dossier.state == "unfinished":
+        items.append(
+            ("The run is not finished: it has no claim and no model yet.", None)
+        )
+    if not dossier.witnessed:
+        quorum = "No quorum of witnesses: keep a copy of the checkpoint elsewhere."
+        items.append((quorum, None))
+    if dossier.rounds and not dossier.of(PrivacyTest) and not dossier.stamp:
+        items.append(("No attack on the model was run.", None))
+    shown = certificate(dossier)
+    if shown is not None and shown.missing:
+        rules = count(shown.missing, "rule")
+        lacking = f"{rules} lack evidence; their lines above say what is missing."
+        items.append((lacking, shown.entry))
+    bare = [r.index for r in dossier.rounds if _unsigned(r.entry)]
+    if bare:
+        rounds = (
+            f"In {len(bare)} of {len(dossier.rounds)} rounds the number of sites "
+            "is the coordinator's word: no site signed a receipt."
+        )
+        items.append((rounds, bare[0]))
+    return tuple(OpenItem(words, entry) for words, entry in items)
+
+
+def _unsigned(entry: object) -> bool:
+    return isinstance(entry, RoundEntry) and entry.participation.receipts == "none"

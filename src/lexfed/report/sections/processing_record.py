@@ -19,7 +19,7 @@ from lexfed.audit.entries import (
     RecordOfProcessing,
 )
 from lexfed.errors import AuditError
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.dossier import Dossier
 from lexfed.report.markup.escaping import csv_cell
 from lexfed.report.wording.plain_words import MECHANISMS, UNITS, trust
 from lexfed.report.wording.rounding import count, delta, round_up
@@ -118,8 +118,8 @@ def _texts(dossier: Dossier, digest: str) -> Mapping[str, str]:
     if not isinstance(plain, dict):
         return {}
     reasons = plain.get("not_applicable")
-    merged = {**(reasons if isinstance(reasons, dict) else {}), **plain}
-    return {name: value for name, value in merged.items() if isinstance(value, str)}
+    texts = {**(reasons if isinstance(reasons, dict) else {}), **plain}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def _known(dossier: Dossier) -> dict[str, str]:

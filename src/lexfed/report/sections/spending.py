@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spending over time: one row per event of training, and a summary by stage."""
+"""Spending over time, round by round and by stage, and the noise of each release.
+
+The guarantee is that of the plan. Where noise adapted to earlier releases, it differs
+from the planned noise, and a reader must see both: the guarantee rests on the planned
+column, the other one tells what was done.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
+
+from markupsafe import Markup
 
 from lexfed.audit.entries import (
     AbortedRoundEntry,
@@ -13,9 +20,10 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.envelopes import RecordedEntry
-from lexfed.report.markup.figures import Panel
-from lexfed.report.wording.plain_words import TIERS, scope_name
-from lexfed.report.wording.rounding import round_up, round_up_all
+from lexfed.privacy.scopes import CountedRelease
+from lexfed.report.markup.svg import Panel, bar
+from lexfed.report.wording.plain_words import TIERS, scope_name, tier_name
+from lexfed.report.wording.rounding import round_down_all, round_up, round_up_all
 
 RECORD = "record"
 
@@ -56,9 +64,8 @@ class SpendingStage:
     @property
     def rounds(self) -> str:
         """The rounds, as a range."""
-        return (
-            str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
-        )
+        one = self.first == self.last
+        return str(self.first) if one else f"{self.first}–{self.last}"
 
 
 def scopes(rounds: Sequence[RecordedEntry]) -> tuple[str, ...]:
@@ -70,34 +77,27 @@ def scopes(rounds: Sequence[RecordedEntry]) -> tuple[str, ...]:
 
 def events(records: Iterable[RecordedEntry]) -> tuple[TrainingEvent, ...]:
     """Return every event of training."""
-    found = []
+    listed = []
     for each in records:
+        alone, spent, sites, number = "", {}, "", None
         match each.entry:
             case RoundEntry() as entry:
+                kind, stage, number = "released", stage_of(entry), entry.round
                 alone = "" if entry.epsilon is None else round_up(entry.epsilon)
                 spent = {name: round_up(value) for name, value in _spent(entry).items()}
-                found.append(
-                    TrainingEvent(each.index, entry.round, "released", stage_of(entry),
-                          alone, spent, _sites(entry))
-                )  # fmt: skip
+                sites = _sites(entry)
             case AbortedRoundEntry() as entry:
-                why = entry.cause.replace("-", " ") + ", charged and not used"
-                found.append(
-                    TrainingEvent(each.index, entry.round, "lost", why, "", {}, "")
-                )
+                kind, number = "lost", entry.round
+                stage = entry.cause.replace("-", " ") + ", charged and not used"
             case RefusalEntry() as entry:
-                found.append(
-                    TrainingEvent(each.index, entry.round, "refused",
-                                  why_refused(entry), "", {}, "")
-                )  # fmt: skip
+                kind, stage, number = "refused", why_refused(entry), entry.round
             case ResumptionEntry() as entry:
-                found.append(
-                    TrainingEvent(each.index, None, "resumed",
-                          f"started again after round {entry.rounds}", "", {}, "")
-                )  # fmt: skip
+                kind, stage = "resumed", f"started again after round {entry.rounds}"
             case _:
-                pass
-    return tuple(found)
+                continue
+        event = TrainingEvent(each.index, number, kind, stage, alone, spent, sites)
+        listed.append(event)
+    return tuple(listed)
 
 
 def stages(rounds: Sequence[RecordedEntry]) -> tuple[SpendingStage, ...]:
@@ -135,17 +135,16 @@ def plan_total(
 
 def panels(rounds: Sequence[RecordedEntry]) -> list[Panel]:
     """Return one panel per scope, the record first."""
-    found = []
+    drawn = []
     for name in scopes(rounds):
         spent = [
             (_round(each).round, float(_spent(_round(each)).get(name, "0")))
             for each in rounds
         ]
         limit = _round(rounds[-1]).budgets.get(name)  # type: ignore[call-overload]
-        found.append(
-            Panel(scope_name(name), spent, None if limit is None else float(limit))
-        )
-    return found
+        bound = None if limit is None else float(limit)
+        drawn.append(Panel(scope_name(name), spent, bound))
+    return drawn
 
 
 def why_refused(refusal: RefusalEntry) -> str:
@@ -193,3 +192,106 @@ def stage_of(entry: RoundEntry) -> str:
 def accountant(rounds: Sequence[RecordedEntry]) -> str:
     """Return the accountant of the last round's numbers; empty if none is stated."""
     return (_round(rounds[-1]).accountant or "") if rounds else ""
+
+
+@dataclass(frozen=True)
+class NoiseRow:
+    """One group of one release.
+
+    Attributes:
+        name: release and group.
+        tier: most sensitive tier it may depend on; `label` where it reads no column.
+        rounds: number of rounds that released it.
+        clip: bound on one unit's part, printed, rounded up.
+        sigma: deviation of the noise on the sum, printed, rounded down; from the
+            smallest to the largest where rounds differ.
+        planned: the same of the planned rounds; empty where they do not differ.
+        multiplier: smallest sigma over clip, rounded down.
+        rate: probability that a unit takes part.
+        bar: the multiplier, drawn.
+        entries: first and last entry that charged it.
+    """
+
+    name: str
+    tier: str
+    rounds: int
+    clip: str
+    sigma: str
+    planned: str
+    multiplier: str
+    rate: str
+    bar: Markup
+    entries: tuple[int, int]
+
+
+_Key = tuple[str, str, float, float]
+"""Name, tier, clip and rate: what rows have in common whose noise differs."""
+
+
+@dataclass
+class _Found:
+    entries: list[int] = field(default_factory=list)
+    used: list[float] = field(default_factory=list)
+
+
+def noise_rows(
+    rounds: Sequence[RecordedEntry], plan: Sequence[CountedRelease] = ()
+) -> tuple[NoiseRow, ...]:
+    """Return one row for every group of every release, in the order of the rounds."""
+    found: dict[_Key, _Found] = {}
+    for record in rounds:
+        entry = record.entry
+        if not isinstance(entry, RoundEntry) or entry.event is None:
+            continue
+        event = entry.event
+        for group in event.groups:
+            name = _name(event.name, group.name, len(event.groups))
+            tier = "label" if event.reads is None else tier_name(event.reads)
+            key = (name, tier, float(group.clip), float(event.sampling_rate))
+            row = found.setdefault(key, _Found())
+            row.entries.append(record.index)
+            row.used.append(float(group.sigma))
+    meant = _planned(plan)
+    ratios = [min(row.used) / key[2] for key, row in found.items()]
+    longest = max(ratios, default=1.0)
+    clips, multipliers = round_up_all(key[2] for key in found), round_down_all(ratios)
+    used = _ranges([row.used for row in found.values()])
+    other = _ranges([meant.get(key[0], row.used) for key, row in found.items()])
+    return tuple(
+        NoiseRow(
+            name=key[0],
+            tier=key[1],
+            rounds=len(row.entries),
+            clip=clips[number],
+            sigma=used[number],
+            planned="" if used[number] == other[number] else other[number],
+            multiplier=multipliers[number],
+            rate=f"{key[3]:g}",
+            bar=bar(ratios[number] / longest, f"σ/clip {multipliers[number]}"),
+            entries=(row.entries[0], row.entries[-1]),
+        )
+        for number, (key, row) in enumerate(found.items())
+    )
+
+
+def _name(release: str, group: str, groups: int) -> str:
+    return group if groups == 1 else f"{release}: {group}"
+
+
+def _planned(plan: Sequence[CountedRelease]) -> dict[str, list[float]]:
+    """Return the planned noise of every group, by the name of its row."""
+    meant: dict[str, list[float]] = {}
+    for release, count in plan:
+        for group in release.groups:
+            name = _name(release.name, group.name, len(release.groups))
+            if count:
+                meant.setdefault(name, []).append(group.sigma)
+    return meant
+
+
+def _ranges(columns: Sequence[Sequence[float]]) -> list[str]:
+    """Return the smallest and the largest of each, with the decimals of all."""
+    ends = [end for values in columns for end in (min(values), max(values))]
+    printed = round_down_all(ends)
+    pairs = zip(printed[::2], printed[1::2], strict=True)
+    return [low if low == high else f"{low}–{high}" for low, high in pairs]

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from lexfed.audit.entries import PolicyEntry, RoundEntry
 from lexfed.audit.entries.envelopes import RecordedEntry
-from lexfed.report.facts.dossier import Dossier
-from lexfed.report.markup.figures import metric_curve
+from lexfed.report.dossier import Dossier
+from lexfed.report.markup.svg import metric_curve
 from lexfed.report.wording.plain_words import METRICS, tier_name
 from lexfed.report.wording.rounding import count
 
@@ -56,8 +56,8 @@ def no_gains(dossier: Dossier) -> str:
 
 def metrics_kind(dossier: Dossier) -> str:
     """Return the kind of metrics on test rows: `evaluation.metrics`."""
-    found = str(dossier.table("evaluation").get("metrics", "uncovered"))
-    return found if found in METRICS else "uncovered"
+    kind = str(dossier.table("evaluation").get("metrics", "uncovered"))
+    return kind if kind in METRICS else "uncovered"
 
 
 def metrics_note(dossier: Dossier) -> str:
@@ -99,16 +99,12 @@ def rounds_line(dossier: Dossier) -> str:
 
 def _reads(rounds: Sequence[RecordedEntry]) -> dict[int, str]:
     """Return the tier that each round reads, where its event says so."""
-    found = {}
-    for record in rounds:
-        entry = record.entry
-        if (
-            isinstance(entry, RoundEntry)
-            and entry.event is not None
-            and entry.event.reads
-        ):
-            found[entry.round] = tier_name(entry.event.reads)
-    return found
+    entries = [each.entry for each in rounds if isinstance(each.entry, RoundEntry)]
+    return {
+        entry.round: tier_name(entry.event.reads)
+        for entry in entries
+        if entry.event is not None and entry.event.reads
+    }
 
 
 def _signed(change: float) -> str:

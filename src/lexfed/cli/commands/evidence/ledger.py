@@ -156,7 +156,7 @@ def set_ceiling(
     state: PinsFolderOption = None,
 ) -> None:
     """Set the most that a scope may cost, over all runs, or in every period."""
-    from lexfed.ledger import ceiling_decisions
+    from lexfed.ledger import decisions
     from lexfed.ledger.bookkeeping.ceilings import Ceiling
 
     ceiling = None
@@ -171,7 +171,7 @@ def set_ceiling(
         except ValueError as error:
             raise LedgerError(f"no such ceiling: {error}") from error
     with _opened(ledger, state) as opened:
-        ceiling_decisions.set_ceiling(opened, scope, ceiling, reason, raising)
+        decisions.set_ceiling(opened, scope, ceiling, reason, raising)
         row = opened.head().sequence
     talk.say(f"row {row}: ceiling of `{scope}` is {ceiling or 'taken away'}")
 
@@ -224,7 +224,7 @@ def restore(
     ledger: LedgerArgument, reason: Reason, state: PinsFolderOption = None
 ) -> None:
     """Go on after a file was lost or put back: what is missing is charged."""
-    from lexfed.ledger.recovery import restore_ledger
+    from lexfed.ledger.decisions import restore_ledger
     from lexfed.ledger.storage import pins
 
     folder = pins.default_state() if state is None else state

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Going on after a disk was lost: what is missing is charged, never forgotten.
+"""Decisions of people about a ledger: another ceiling, and going on after a loss.
+
+**Ceilings** change by decision only: a chained row with a reason. A ceiling proves
+something about results that nobody had seen when it was fixed. Raised after a look at
+results it is no filter any more, so a raise must be asked for by name, and stays in the
+rows for their readers.
+
+**After a disk was lost** what is missing is charged, never forgotten:
 
     the file is behind its pin      what the pin knows to be paid, and the file does
                                     not, is charged
@@ -16,11 +23,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lexfed.errors import LedgerError
+from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import NOTHING, Book, CeilingBalance, costs_to_text
-from lexfed.ledger.bookkeeping.carried_sums import carried_sums
-from lexfed.ledger.bookkeeping.prices import RECORD, meter
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import RECORD, SCOPES, meter
+from lexfed.ledger.bookkeeping.refusals import no_price
 from lexfed.ledger.bookkeeping.rows import chained_rows
+from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.storage import pins, tables
 from lexfed.ledger.storage.database import Database
 from lexfed.ledger.storage.opening import (
@@ -29,11 +38,72 @@ from lexfed.ledger.storage.opening import (
     first_row,
     identity,
     is_gone,
+    note_unsaid,
 )
 from lexfed.ledger.storage.pins import Pin
 from lexfed.ledger.storage.tables import LedgerChange
-from lexfed.ledger.storage.upgrade import note_unsaid
-from lexfed.ledger.verification import verify_ledger
+from lexfed.ledger.verification import carried_sums, verify_ledger
+
+
+def set_ceiling(
+    ledger: LastingLedger,
+    scope: str,
+    ceiling: Ceiling | None,
+    reason: str,
+    raising: bool = False,
+) -> None:
+    """Give a scope another ceiling, or none; a chained row says why.
+
+    The scope is `record`, `label` or the name of a tier. `raising` says that the new
+    ceiling may let more pass than the old one.
+
+    Guarantees:
+        Everything since the ledger began counts against the new ceiling.
+        Without `raising` no more can pass than before.
+
+    Raises:
+        Refused: if it lets more pass and `raising` is not given, or has no price for
+            what was charged before.
+        LedgerError: for an unknown scope or an empty reason.
+    """
+    if scope not in SCOPES:
+        known = ", ".join(f"`{name}`" for name in SCOPES)
+        raise LedgerError(f"there is no scope `{scope}`", f"choose one of {known}")
+    if not reason.strip():
+        raise LedgerError(
+            "a ceiling needs a reason", "say why, for whoever reads the rows"
+        )
+    with ledger.change() as change:
+        book, database = change.book, ledger.database
+        book.runs = tables.load_runs(database)
+        old = book.limits[scope].ceiling if scope in book.limits else None
+        more = old is not None if ceiling is None else ceiling.raises(old)
+        if more and not raising:
+            raise Refused(
+                f"ledger of `{ledger.site}`: the new ceiling of `{scope}` lets more "
+                f"pass than the old one ({old})",
+                "say so with `--raise`; the reason stays in the ledger",
+                scope="site",
+            )
+        carried = {}
+        if ceiling is not None:
+            unpriced = book.unpriced_before(scope, ceiling)
+            if unpriced is None and book.has(scope, "unsaid") and not raising:
+                unpriced = "unsaid"
+            if unpriced is not None:
+                raise no_price(ledger.site, scope, unpriced)
+            rows = chained_rows(None, tables.stored_rows(database))
+            carried = carried_sums(rows, scope, ceiling, change.time, raising)
+        change.append(
+            "ceiling",
+            {
+                "scope": scope,
+                "ceiling": None if ceiling is None else ceiling.to_json(),
+                "reason": reason,
+                "raised": raising,
+                "carried": carried,
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -54,12 +124,9 @@ def restore_ledger(
 ) -> Restoration:
     """Make a ledger usable again that does not fit its pin.
 
-    Args:
-        path: of the file, which may be gone; a file that is there must be sound.
-        reason: why, for whoever reads the rows.
-        state: folder of pins.
-        time: now, in seconds since 1970.
-        wait: seconds to wait for another process that writes.
+    The file may be gone; one that is there must be sound. The reason is for the readers
+    of the rows, `time` is in seconds since 1970, and `wait` are the seconds to wait for
+    another process that writes.
 
     Guarantees:
         Everything that was acknowledged is charged afterwards, or no ceiling leaves
@@ -106,9 +173,19 @@ def _restore(
         book = tables.load_book(database, last)
         book.runs = tables.load_runs(database)
         pin = lost or _pin_that_does_not_fit(database, state, identity(first)[0])
-        other = lost is None and pin is not None and _is_other(database, pin)
+        # A file that holds a row of the pinned number, but does not fit the pin, is
+        # another history.
+        other = (
+            lost is None
+            and pin is not None
+            and tables.hash_at(database, pin.head.sequence) is not None
+        )
         done = Restoration(_missing(pin, book, other), pin is None)
-        limits = _limits(pin, other, database, book, time)
+        limits: Mapping[str, CeilingBalance] = {}
+        if pin is not None:
+            limits = (
+                _of_both(pin, database, book, time) if other else _of_one(pin, book)
+            )
         change = LedgerChange(database, last, book, time)
         change.append(
             "restore",
@@ -122,8 +199,8 @@ def _restore(
         )
         if first_version:
             note_unsaid(database, change)
-    found = Pin.of(identity(first), database.path, change.last.head, book)
-    pins.write_pin(state, found, back=True)
+    repinned = Pin.of(identity(first), database.path, change.last.head, book)
+    pins.write_pin(state, repinned, back=True)
     return done
 
 
@@ -141,10 +218,6 @@ def _pin_that_does_not_fit(database: Database, state: Path, ledger: str) -> Pin 
         f"`{database.path}` fits its pin: nothing is missing",
         "`lexfed ledger verify` checks the rest",
     )
-
-
-def _is_other(database: Database, pin: Pin) -> bool:
-    return tables.hash_at(database, pin.head.sequence) is not None
 
 
 def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
@@ -165,15 +238,6 @@ def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
         known = book.meters.get(name, NOTHING).committed
         lost[name] = cost if other or name in stale else max(0, cost - known)
     return {name: cost for name, cost in lost.items() if cost > 0}
-
-
-def _limits(
-    pin: Pin | None, other: bool, database: Database, book: Book, time: int
-) -> dict[str, CeilingBalance]:
-    """Return the ceilings of the pin, and what counts against them now."""
-    if pin is None:
-        return {}
-    return _of_both(pin, database, book, time) if other else _of_one(pin, book)
 
 
 def _of_one(pin: Pin, book: Book) -> dict[str, CeilingBalance]:
@@ -197,8 +261,8 @@ def _of_both(
         if mine is None or mine.ceiling != limit.ceiling:
             # What the file has paid under another ceiling, or under none, counts too.
             rows = chained_rows(None, tables.stored_rows(database))
-            found = carried_sums(rows, scope, limit.ceiling, time, raising=False)
-            mine = CeilingBalance(limit.ceiling, found["period"], int(found["counted"]))
+            sums = carried_sums(rows, scope, limit.ceiling, time, raising=False)
+            mine = CeilingBalance(limit.ceiling, sums["period"], int(sums["counted"]))
         mine = mine.at(time)
         period = max(theirs.period, mine.period)
         total = theirs.counted + mine.counted

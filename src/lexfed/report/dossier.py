@@ -2,13 +2,20 @@
 """The dossier: verified evidence and its verdict, from which all documents are made.
 
 A dossier is built from evidence whose every byte was checked and from the verdict of
-the verifier, never from files beside the log; the one exception, metrics on test rows,
-is kept apart in `measured` and labelled wherever it is shown.
+the verifier, never from files beside the log. The one exception, metrics on test rows,
+is kept apart in `measured` and labelled wherever it is shown. Metrics depend on people
+whom the guarantee does not cover, so in the log they would confirm guesses about them
+for ever. They are self-reported: a file that is missing or damaged gives no numbers,
+and nothing else in the report depends on them. So are notes of a run, which follow from
+released values.
 """
 
+import csv
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lexfed.audit.entries import (
@@ -27,13 +34,32 @@ from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.verify import Check, RunVerdict, Status
 from lexfed.errors import AuditError, ConfigError
 from lexfed.law.tags import TaggedSchema
+from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
 from lexfed.toml_text import parse_toml
 
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
+
+_LARGEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """Numbers on test rows; `metric` names the deciding one, if any was measured.
+
+    Attributes:
+        gains: the deciding metric with the towers up to each tier, in order.
+        by_round: round, stage and the deciding metric after it.
+        notes: of the run about itself, such as people at several sites.
+    """
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    gains: Mapping[str, float] = field(default_factory=dict)
+    by_round: tuple[tuple[int, str, float], ...] = ()
+    metric: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +132,8 @@ class Dossier:
 
     def table(self, name: str) -> Mapping[str, Any]:
         """Return a table of the configuration, empty if it is not there."""
-        found = self.config.get(name)
-        return found if isinstance(found, dict) else {}
+        table = self.config.get(name)
+        return table if isinstance(table, dict) else {}
 
     def of(self, kind: type[Entry]) -> tuple[RecordedEntry, ...]:
         """Return the entries of a kind, oldest first."""
@@ -115,13 +141,13 @@ class Dossier:
 
     def entry(self, kind: type[EntryOfKind]) -> EntryOfKind | None:
         """Return the latest entry of a kind."""
-        found = [r.entry for r in self.records if isinstance(r.entry, kind)]
-        return found[-1] if found else None
+        entries = [r.entry for r in self.records if isinstance(r.entry, kind)]
+        return entries[-1] if entries else None
 
     def index(self, kind: type[Entry]) -> int | None:
         """Return the index of the latest entry of a kind."""
-        found = self.of(kind)
-        return found[-1].index if found else None
+        records = self.of(kind)
+        return records[-1].index if records else None
 
     @property
     def rounds(self) -> tuple[RecordedEntry, ...]:
@@ -157,10 +183,22 @@ def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:
     )
 
 
+def planned_releases(dossier: Dossier) -> tuple[CountedRelease, ...]:
+    """Return the planned releases; none if their blob was erased or is no list."""
+    plan = dossier.entry(BudgetPlan)
+    if plan is None or plan.releases is None:
+        return ()
+    try:
+        rows = json.loads(dossier.evidence.blobs.get(plan.releases))
+        return tuple((Release.from_json(row["release"]), row["count"]) for row in rows)
+    except (AuditError, ValueError, TypeError, KeyError, AttributeError):
+        return ()
+
+
 def _blob(evidence: Evidence, kind: type[Entry], name: str) -> bytes | None:
     """Return the blob that the latest entry of a kind cites; None if erased."""
-    found = [r.entry for r in evidence.records if isinstance(r.entry, kind)]
-    digest = getattr(found[-1], name) if found else None
+    entries = [r.entry for r in evidence.records if isinstance(r.entry, kind)]
+    digest = getattr(entries[-1], name) if entries else None
     if digest is None:
         return None
     try:
@@ -194,13 +232,52 @@ def _config(blob: bytes | None) -> Mapping[str, Any]:
         return {}
 
 
-def planned_releases(dossier: Dossier) -> tuple[CountedRelease, ...]:
-    """Return the planned releases; none if their blob was erased or is no list."""
-    plan = dossier.entry(BudgetPlan)
-    if plan is None or plan.releases is None:
-        return ()
+def read_run_metrics(folder: Path) -> RunMetrics:
+    """Return the metrics and notes that a run folder states."""
+    plain = _json(folder / "result.json")
+    metrics = _numbers(plain.get("metrics"))
+    gains = _numbers(plain.get("gains"))
+    names, rounds = _rows(folder / "metrics.csv")
+    metric = next(iter(metrics), names[0] if names else "")
+    notes = (*_words(plain.get("notes")), *_words(plain.get("sketched")))
+    return RunMetrics(metrics, gains, rounds, metric, notes)
+
+
+def _json(path: Path) -> Mapping[str, object]:
     try:
-        rows = json.loads(dossier.evidence.blobs.get(plan.releases))
-        return tuple((Release.from_json(row["release"]), row["count"]) for row in rows)
-    except (AuditError, ValueError, TypeError, KeyError, AttributeError):
+        value = json.loads(_read(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _read(path: Path) -> str:
+    return read_plain(path, _LARGEST).decode()
+
+
+def _numbers(value: object) -> dict[str, float]:
+    if not isinstance(value, dict):
+        return {}
+    return {
+        str(name): float(number)
+        for name, number in value.items()
+        if isinstance(number, int | float) and math.isfinite(number)
+    }
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
         return ()
+    return tuple(note for note in value if isinstance(note, str))
+
+
+def _rows(path: Path) -> tuple[list[str], tuple[tuple[int, str, float], ...]]:
+    try:
+        lines = list(csv.reader(_read(path).splitlines()))
+        names = lines[0][2:]
+        if not names:
+            return [], ()
+        rows = [(int(row[0]), row[1], float(row[2])) for row in lines[1:]]
+    except (OSError, ValueError, IndexError, csv.Error):
+        return [], ()
+    return names, tuple(row for row in rows if math.isfinite(row[2]))
