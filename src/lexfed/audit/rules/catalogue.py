@@ -23,14 +23,16 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lexfed.audit.entries.fields import CodeWord
+from lexfed.audit.entries.fields import CodeWord, first_problem
 from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.errors import AuditError
 from lexfed.toml_text import parse_toml
+
+_Value = TypeVar("_Value")
 
 RuleCeiling = Literal["full", "partial", "presence", "none", "not-applicable"]
 LawName = Literal[
@@ -100,9 +102,8 @@ def parse_catalogue(data: bytes) -> RuleCatalogue:
     try:
         rules = _File.model_validate(parse_toml(data.decode())).rule
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise AuditError(f"catalogue: `{place}`: {first['msg'].lower()}") from error
+        place, problem = first_problem(error)
+        raise AuditError(f"catalogue: `{place}`: {problem}") from error
     except (ValueError, RecursionError) as error:
         raise AuditError(f"catalogue: not a TOML file: {error}") from error
     names = [rule.id for rule in rules]
@@ -154,6 +155,27 @@ def written(why: str, *evidence: int) -> CheckAnswer:
 def missing(why: str, *evidence: int) -> CheckAnswer:
     """Something that was looked for is not there, or contradicts it."""
     return CheckAnswer("NOT_EVIDENCED", _indices(evidence), why)
+
+
+class Missing(Exception):
+    """Ends a check: something that it looks for is not there, or contradicts it."""
+
+    def __init__(self, why: str, *evidence: int) -> None:
+        super().__init__(why)
+        self.answer = missing(why, *evidence)
+
+
+def require(holds: object, why: str, *evidence: int) -> None:
+    """End the check as `Missing` unless something holds."""
+    if not holds:
+        raise Missing(why, *evidence)
+
+
+def need(value: _Value | None, why: str, *evidence: int) -> _Value:
+    """Return a value, or end the check as `Missing` if there is none."""
+    if value is None:
+        raise Missing(why, *evidence)
+    return value
 
 
 def left_out(why: str, *evidence: int) -> CheckAnswer:

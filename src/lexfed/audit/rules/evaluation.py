@@ -17,6 +17,7 @@ from lexfed.audit.entries.lifecycle import RuleOutcome, RuleResult
 from lexfed.audit.entries.opening import BlobSource
 from lexfed.audit.rules.catalogue import (
     CheckAnswer,
+    Missing,
     Rule,
     RuleCatalogue,
     RuleCeiling,
@@ -159,7 +160,10 @@ def _answer(facts: LogFacts, rule: Rule) -> CheckAnswer:
         left_out = CONDITIONS[name](facts)
         if left_out is not None:
             return left_out
-    return CHECKS[rule.check](facts, rule)
+    try:
+        return CHECKS[rule.check](facts, rule)
+    except Missing as gap:
+        return gap.answer
 
 
 def capped(outcome: RuleOutcome, ceiling: RuleCeiling) -> RuleOutcome:

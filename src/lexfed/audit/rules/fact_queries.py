@@ -20,6 +20,7 @@ from lexfed.audit.entries import (
     PolicyEntry,
     RoundEntry,
 )
+from lexfed.audit.rules.catalogue import Missing
 from lexfed.audit.rules.facts import DatedEntry, LogFacts
 from lexfed.audit.vocabulary import category_code
 from lexfed.law.decisions import articles_known
@@ -45,6 +46,32 @@ def protection(facts: LogFacts) -> DatedEntry[PolicyEntry] | str:
     if policy.entry.randomness != "operating-system" or genesis.entry.test:
         return "the noise was seeded for a test and can be taken off again"
     return policy
+
+
+def protected(facts: LogFacts) -> DatedEntry[PolicyEntry]:
+    """Return the policy that must protect the run."""
+    policy = protection(facts)
+    if isinstance(policy, str):
+        raise Missing(policy, *in_force(facts))
+    return policy
+
+
+def decided(
+    at: DatedEntry[Governance] | None, key: str, *evidence: int
+) -> DatedEntry[Governance]:
+    """Return a statement of decisions, which must state a key."""
+    if at is None or getattr(at.entry, key) is None:
+        raise Missing(f"not stated: `audit.governance.{key}`", *evidence)
+    return at
+
+
+def tags_at_hand(
+    facts: LogFacts, *evidence: int
+) -> tuple[DatedEntry[FeatureTags], TaggedSchema]:
+    """Return the tags in force before the first round, which must be readable."""
+    if facts.features is None or facts.tagged is None:
+        raise Missing("the tags of the columns are not at hand", *evidence)
+    return facts.features, facts.tagged
 
 
 def in_force(facts: LogFacts) -> tuple[int, ...]:

@@ -3,11 +3,13 @@
 
 import re
 
-from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, missing
+from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, require
 from lexfed.audit.rules.fact_queries import (
     all_articles_known,
     categories,
     cites,
+    decided,
+    tags_at_hand,
     tags_in,
 )
 from lexfed.audit.rules.facts import LogFacts
@@ -18,21 +20,18 @@ from lexfed.tiers import Tier
 
 _IDENTIFIER = re.compile(r"164\.514\(b\)\(2\)\(i\)\(([A-R])\)")
 _OFFENCES = "Art. 10"
-_UNSTATED = "not stated: `audit.governance.deidentification`"
-_UNTAGGED = "the tags of the columns are not at hand"
 _BY_PEOPLE = "people tagged some columns and named no category"
 
 
 def exceptions(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every special category has an exception, and its law where one is needed."""
-    at, features = facts.intended, facts.features
-    if features is None or facts.tagged is None:
-        return missing(_UNTAGGED)
+    at = facts.intended
+    features, tagged = tags_at_hand(facts)
     gaps, evidence = [], [features.index]
     if at is None or at.entry.legal_basis is None:
         gaps.append("`audit.governance.legal_basis`")
     stated = {} if at is None else at.entry.special
-    for code, name in categories(_special(facts.tagged)).items():
+    for code, name in categories(_special(tagged)).items():
         key = f'`audit.governance.special."{name}"`'
         if code not in stated:
             gaps.append(key)
@@ -40,9 +39,8 @@ def exceptions(facts: LogFacts, _: Rule) -> CheckAnswer:
             gaps.append(f"{key} with `law`")
     if at is not None:
         evidence.append(at.index)
-    if gaps:
-        why = f"not stated before the first round: {', '.join(gaps)}"
-        return missing(why, *evidence)
+    why = f"not stated before the first round: {', '.join(gaps)}"
+    require(not gaps, why, *evidence)
     return met("every special category has an exception and a basis", *evidence)
 
 
@@ -66,13 +64,10 @@ def _special(tagged: TaggedSchema) -> list[Tag]:
 
 def offences(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Data on offences is used under a named authority or law."""
-    at, features = facts.intended, facts.features
-    if at is None or at.entry.offence_data is None:
-        return missing("not stated: `audit.governance.offence_data`")
-    if not at.entry.offence_data:
-        return missing("a column's tag names Art. 10, yet none is stated", at.index)
-    if at.entry.offence_law is None:
-        return missing("not stated: `audit.governance.offence_law`", at.index)
+    at, features = decided(facts.intended, "offence_data"), facts.features
+    why = "a column's tag names Art. 10, yet none is stated"
+    require(at.entry.offence_data, why, at.index)
+    decided(at, "offence_law", at.index)
     evidence = [at.index] if features is None else [at.index, features.index]
     return met("an authority or law is named", *evidence)
 
@@ -85,23 +80,18 @@ def cites_offences(facts: LogFacts) -> bool:
 
 def identifiers(facts: LogFacts, _: Rule) -> CheckAnswer:
     """No identifier enters the model, but for places and dates that were coarsened."""
-    at, features = facts.governance, facts.features
-    if at is None or at.entry.deidentification is None:
-        return missing(_UNSTATED)
-    if features is None or facts.tagged is None:
-        return missing(_UNTAGGED, at.index)
-    if not all_articles_known(facts.tagged):
-        return missing(_BY_PEOPLE, at.index, features.index)
+    at = decided(facts.governance, "deidentification")
+    features, tagged = tags_at_hand(facts, at.index)
+    require(all_articles_known(tagged), _BY_PEOPLE, at.index, features.index)
     transforms = at.entry.transforms
     allowed = set()
     if transforms.zip is not None:
         allowed.add("B")
     if transforms.date is not None and transforms.age is not None:
         allowed.add("C")
-    left = sorted(_identifier_classes(facts.tagged) - allowed)
-    if left:
-        names = ", ".join(f"({letter})" for letter in left)
-        return missing(f"columns of class {names} enter the model", features.index)
+    left = sorted(_identifier_classes(tagged) - allowed)
+    names = ", ".join(f"({letter})" for letter in left)
+    require(not left, f"columns of class {names} enter the model", features.index)
     why = "no column of classes (A)-(R) enters the model as it was"
     return met(why, at.index, features.index)
 
@@ -119,46 +109,35 @@ def _identifier_classes(tagged: TaggedSchema) -> set[str]:
 
 def places(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Places were coarsened by a logged census table, or removed."""
-    at = facts.governance
-    if at is None or at.entry.deidentification is None:
-        return missing(_UNSTATED)
-    transforms = at.entry.transforms
-    if transforms.zip is None:
-        return missing("not stated: `audit.governance.transforms.zip`", at.index)
-    if transforms.zip != "removed" and transforms.zip_table is None:
-        return missing("not stated: `audit.governance.transforms.zip_table`", at.index)
+    at = decided(facts.governance, "deidentification")
+    transforms, unstated = at.entry.transforms, "not stated: `audit.governance."
+    require(transforms.zip, f"{unstated}transforms.zip`", at.index)
+    coarsened = transforms.zip == "removed" or transforms.zip_table is not None
+    require(coarsened, f"{unstated}transforms.zip_table`", at.index)
     return met("places were coarsened or removed, as stated", at.index)
 
 
 def dates(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Dates and high ages were coarsened or removed."""
-    at = facts.governance
-    if at is None or at.entry.deidentification is None:
-        return missing(_UNSTATED)
-    if at.entry.transforms.date is None or at.entry.transforms.age is None:
-        return missing(
-            "not stated: `audit.governance.transforms.date`, "
-            "`audit.governance.transforms.age`",
-            at.index,
-        )
+    at = decided(facts.governance, "deidentification")
+    require(
+        at.entry.transforms.date and at.entry.transforms.age,
+        "not stated: `audit.governance.transforms.date`, "
+        "`audit.governance.transforms.age`",
+        at.index,
+    )
     return met("dates and ages were coarsened or removed, as stated", at.index)
 
 
 def articles(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every column was looked at, and the articles that apply are in its tag."""
-    features = facts.features
-    if features is None or facts.tagged is None:
-        return missing(_UNTAGGED)
-    if not all_articles_known(facts.tagged):
-        return missing(_BY_PEOPLE, features.index)
+    features, tagged = tags_at_hand(facts)
+    require(all_articles_known(tagged), _BY_PEOPLE, features.index)
     return met("every column's tag names the articles that apply", features.index)
 
 
 def attributes(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every column is tagged, and it is stated whom re-identification assumes."""
-    at, features = facts.governance, facts.features
-    if features is None or facts.tagged is None:
-        return missing(_UNTAGGED)
-    if at is None or at.entry.attack_model is None:
-        return missing("not stated: `audit.governance.attack_model`", features.index)
+    features = tags_at_hand(facts)[0]
+    at = decided(facts.governance, "attack_model", features.index)
     return met("tags and attack model are stated", at.index, features.index)

@@ -5,11 +5,13 @@ Who took part in a round is not in the log, so the log cannot show that somebody
 left out: a site confirms it in a document about the withdrawal.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from lexfed.audit.entries import Incident, Party, Withdrawal
-from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, missing
+from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, need, require
 from lexfed.audit.rules.fact_queries import (
+    decided,
     document_about,
     documents_for,
     find_document,
@@ -18,34 +20,33 @@ from lexfed.audit.rules.fact_queries import (
 from lexfed.audit.rules.facts import DatedEntry, LogFacts
 from lexfed.audit.vocabulary import EEA
 
-_CONTRACT = "not stated for every site: `audit.parties.NAME.contract`"
+_NONE_KNOWN = (
+    "none is logged, and nobody states in `audit.governance.none_known` that "
+    "none is known"
+)
+
+
+def _require_roles(facts: LogFacts, *bound: str) -> None:
+    """Require a role of every party, and a contract of those in some roles."""
+    parties = facts.parties
+    stated = parties and all(party.legal_role is not None for party in parties)
+    why = "not stated for every site: `audit.parties.NAME.role`"
+    require(stated, why, *facts.start)
+    contracts = [party.contract for party in parties if party.legal_role in bound]
+    why = "not stated for every site: `audit.parties.NAME.contract`"
+    require(None not in contracts, why, *facts.start)
 
 
 def roles(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Everybody has a role, and a contract unless they alone are controller."""
-    parties = facts.parties
-    if not parties or any(party.legal_role is None for party in parties):
-        return missing(
-            "not stated for every site: `audit.parties.NAME.role`", *facts.start
-        )
-    bound = [party for party in parties if party.legal_role != "controller"]
-    if any(party.contract is None for party in bound):
-        return missing(_CONTRACT, *facts.start)
-    return met(
-        "everybody has a role and, where one is needed, a contract", *facts.start
-    )
+    _require_roles(facts, "joint-controller", "processor")
+    why = "everybody has a role and, where one is needed, a contract"
+    return met(why, *facts.start)
 
 
 def contracts(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every processor, taken as business associate, has a contract."""
-    parties = facts.parties
-    if not parties or any(party.legal_role is None for party in parties):
-        return missing(
-            "not stated for every site: `audit.parties.NAME.role`", *facts.start
-        )
-    bound = [party for party in parties if party.legal_role == "processor"]
-    if any(party.contract is None for party in bound):
-        return missing(_CONTRACT, *facts.start)
+    _require_roles(facts, "processor")
     return met("every business associate has an agreement", *facts.start)
 
 
@@ -57,84 +58,65 @@ def outside(facts: LogFacts) -> tuple[Party, ...]:
 def transfers(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every party outside the European Economic Area has a tool for transfers."""
     abroad = outside(facts)
-    if not facts.parties or any(party.country is None for party in abroad):
-        return missing(
-            "not stated for every site: `audit.parties.NAME.country`", *facts.start
-        )
-    if any(party.transfer_tool is None for party in abroad):
-        why = "not stated for every site outside: `audit.parties.NAME.transfer_tool`"
-        return missing(why, *facts.start)
-    if all(party.transfer_tool == "adequacy" for party in abroad):
+    stated = facts.parties and all(party.country is not None for party in abroad)
+    why = "not stated for every site: `audit.parties.NAME.country`"
+    require(stated, why, *facts.start)
+    why = "not stated for every site outside: `audit.parties.NAME.transfer_tool`"
+    require(all(party.transfer_tool for party in abroad), why, *facts.start)
+    others = [party for party in abroad if party.transfer_tool != "adequacy"]
+    if not others:
         return met("an adequacy decision is named for every transfer", *facts.start)
-    need = [party for party in abroad if party.transfer_tool != "adequacy"]
-    found = documents_for(facts, "transfer-safeguards", need)
-    if not found:
-        return missing(
-            "not stated: `audit.documents.transfer-safeguards`", *facts.start
-        )
-    return met("a tool is named for every transfer", *facts.start, *found)
+    documents = documents_for(facts, "transfer-safeguards", others)
+    why = "not stated: `audit.documents.transfer-safeguards`"
+    require(documents, why, *facts.start)
+    return met("a tool is named for every transfer", *facts.start, *documents)
 
 
-def _open(
-    facts: LogFacts, rule: Rule, found: list[DatedEntry[Withdrawal]]
-) -> tuple[list[str], list[int]]:
-    """Return the withdrawals without an answer, and the entries that show the rest."""
+def _answers(
+    facts: LogFacts, rule: Rule, logged: Sequence[DatedEntry[Withdrawal]]
+) -> list[int]:
+    """Return the withdrawals and the documents that answer them; all are answered."""
     gaps, evidence = [], []
-    for at in found:
+    for at in logged:
         for name in rule.parameters["answers"]:
             answer = document_about(facts, name, at.index, prompt=name == "exclusion")
             if answer is None:
                 gaps.append(f"a `document` entry `{name}` about entry {at.index}")
             else:
                 evidence += [at.index, answer]
-    return gaps, evidence
+    require(not gaps, f"missing: {', '.join(gaps[:3])}", *evidence)
+    return evidence
 
 
 def withdrawals(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Every withdrawal was answered before the next round."""
     grounds = rule.parameters["grounds"]
-    found = [at for at in facts.of(Withdrawal) if at.entry.ground in grounds]
-    if not found:
-        return missing(
-            "none is logged, and nobody states in `audit.governance.none_known` that "
-            "none is known"
-        )
-    gaps, evidence = _open(facts, rule, found)
-    if gaps:
-        return missing(f"missing: {', '.join(gaps[:3])}", *evidence)
+    logged = [at for at in facts.of(Withdrawal) if at.entry.ground in grounds]
+    require(logged, _NONE_KNOWN)
+    evidence = _answers(facts, rule, logged)
     return met("every logged withdrawal was answered in time", *evidence)
 
 
 def consent(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Consents are kept somewhere, and withdrawals were answered."""
-    at = facts.intended
-    if at is None or at.entry.legal_basis is None:
-        return missing("not stated: `audit.governance.legal_basis`")
+    at = decided(facts.intended, "legal_basis")
     registry = find_document(facts, "consent-registry", before=True)
-    if registry is None:
-        return missing("not stated: `audit.documents.consent-registry`", at.index)
-    found = [w for w in facts.of(Withdrawal) if w.entry.ground == "consent"]
-    gaps, evidence = _open(facts, rule, found)
-    if gaps:
-        return missing(f"missing: {', '.join(gaps[:3])}", *evidence)
+    why = "not stated: `audit.documents.consent-registry`"
+    kept = need(registry, why, at.index)
+    logged = [w for w in facts.of(Withdrawal) if w.entry.ground == "consent"]
+    evidence = _answers(facts, rule, logged)
     why = "there is a registry, and every logged withdrawal was answered"
-    return met(why, at.index, registry.index, *evidence)
+    return met(why, at.index, kept.index, *evidence)
 
 
 def breaches(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Every incident was notified in time, or there is a reason."""
-    found = facts.of(Incident)
-    if not found:
-        return missing(
-            "none is logged, and nobody states in `audit.governance.none_known` that "
-            "none is known"
-        )
+    logged = facts.of(Incident)
+    require(logged, _NONE_KNOWN)
     limit = timedelta(hours=rule.parameters["hours"])
-    late = [at.index for at in found if not _notified(at.entry, limit)]
-    if late:
-        return missing("notified too late or never, and without a reason", *late)
-    why = "notified in time or with a reason"
-    return met(why, *(at.index for at in found))
+    late = [at.index for at in logged if not _notified(at.entry, limit)]
+    require(not late, "notified too late or never, and without a reason", *late)
+    return met("notified in time or with a reason", *(at.index for at in logged))
 
 
 def _notified(incident: Incident, limit: timedelta) -> bool:

@@ -3,52 +3,79 @@
 
 from collections.abc import Callable, Mapping
 
-from lexfed.audit.entries import Certificate, CompletionEntry, Deletion, RoundEntry
+from lexfed.audit.entries import (
+    Certificate,
+    CompletionEntry,
+    Deletion,
+    FeatureTags,
+    RoundEntry,
+)
 from lexfed.audit.entries.masking_record import PROTOCOL
-from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, missing
-from lexfed.audit.rules.fact_queries import find_document, gap_free, protection
+from lexfed.audit.rules.catalogue import (
+    CheckAnswer,
+    Missing,
+    Rule,
+    met,
+    need,
+    require,
+)
+from lexfed.audit.rules.fact_queries import (
+    decided,
+    find_document,
+    gap_free,
+    protection,
+    tags_at_hand,
+)
 from lexfed.audit.rules.facts import DatedEntry, LogFacts
+
+_BEFORE = "not stated before the first round: "
+_NO_QUORUM = (
+    "no quorum of witnesses was seen (`audit.policy`, `audit.witnesses`; "
+    "checked by `lexfed verify --policy`, not by certificates)"
+)
 
 
 def purpose(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The purpose is one of those allowed at every site, or was assessed."""
     at = facts.intended
     if at is None or at.entry.purpose is None or at.entry.allowed_purposes is None:
-        return missing(
-            "not stated before the first round: `audit.governance.purpose` and "
+        raise Missing(
+            f"{_BEFORE}`audit.governance.purpose` and "
             "`audit.governance.allowed_purposes`"
         )
     if at.entry.purpose in at.entry.allowed_purposes:
         return met("the purpose is one of those allowed at every site", at.index)
-    assessed = find_document(facts, "compatibility-assessment", before=True)
-    if assessed is None:
-        return missing(
-            "the purpose is none of those allowed, and there is no "
-            "`audit.documents.compatibility-assessment`",
-            at.index,
-        )
+    assessed = need(
+        find_document(facts, "compatibility-assessment", before=True),
+        "the purpose is none of those allowed, and there is no "
+        "`audit.documents.compatibility-assessment`",
+        at.index,
+    )
     return met("a further purpose, with an assessment", at.index, assessed.index)
+
+
+def _approved_inputs(
+    facts: LogFacts, features: DatedEntry[FeatureTags], *evidence: int
+) -> int:
+    """Return the index of the approval of the columns that enter the model."""
+    at = decided(facts.intended, "approved_inputs", *evidence)
+    require(
+        at.entry.approved_inputs == features.entry.inputs,
+        "the columns that enter the model are not those of "
+        "`audit.governance.approved_inputs`",
+        *evidence,
+        at.index,
+        features.index,
+    )
+    return at.index
 
 
 def minimised(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The columns in the model are those that were approved, each with its reason."""
-    at, features = facts.intended, facts.features
-    if features is None or facts.tagged is None:
-        return missing("the tags of the columns are not at hand")
-    if at is None or at.entry.approved_inputs is None:
-        return missing("not stated: `audit.governance.approved_inputs`", features.index)
-    if at.entry.approved_inputs != features.entry.inputs:
-        return missing(
-            "the columns that enter the model are not those of "
-            "`audit.governance.approved_inputs`",
-            at.index,
-            features.index,
-        )
-    return met(
-        "the model reads the approved columns, each with tier and reason",
-        at.index,
-        features.index,
-    )
+    features = tags_at_hand(facts)[0]
+    approval = _approved_inputs(facts, features, features.index)
+    why = "the model reads the approved columns, each with tier and reason"
+    return met(why, approval, features.index)
 
 
 def deadline_of(facts: LogFacts, artefact: str) -> tuple[str, int] | str:
@@ -63,10 +90,10 @@ def deadline_of(facts: LogFacts, artefact: str) -> tuple[str, int] | str:
 
 def kept_or_deleted(facts: LogFacts, artefact: str) -> tuple[str | None, list[int]]:
     """Return the fault in keeping an artefact, if any, and the entries that show it."""
-    found = deadline_of(facts, artefact)
-    if isinstance(found, str):
-        return found, []
-    deadline, index = found
+    stated = deadline_of(facts, artefact)
+    if isinstance(stated, str):
+        return stated, []
+    deadline, index = stated
     gone = [d.index for d in facts.of(Deletion) if d.entry.artefact == artefact]
     if gone:
         return None, [index, gone[-1]]
@@ -80,8 +107,7 @@ def retained(facts: LogFacts, rule: Rule) -> CheckAnswer:
     results = [kept_or_deleted(facts, name) for name in rule.parameters["artefacts"]]
     evidence = [index for _, indices in results for index in indices]
     problems = [problem for problem, _ in results if problem is not None]
-    if problems:
-        return missing("; ".join(problems), *evidence)
+    require(not problems, "; ".join(problems), *evidence)
     return met("every deadline is in the future, or a deletion is logged", *evidence)
 
 
@@ -102,37 +128,35 @@ def hidden(facts: LogFacts) -> bool:
     return facts.checks.sums is not False and all(map(aggregated, facts.of(RoundEntry)))
 
 
+def quorum_gaps(facts: LogFacts) -> list[str]:
+    """Return what is missing where no quorum of witnesses was seen."""
+    return [] if facts.checks.quorum is True else [_NO_QUORUM]
+
+
 def confidential(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Single sites' sums stay hidden, and witnesses saw the log."""
     problems = []
     if not facts.of(RoundEntry) or not hidden(facts):
         problems.append("not every round was aggregated securely")
-    if facts.checks.quorum is not True:
-        problems.append(
-            "no quorum of witnesses was seen (`audit.policy`, `audit.witnesses`; "
-            "checked by `lexfed verify --policy`, not by certificates)"
-        )
-    if problems:
-        return missing("; ".join(problems), *facts.span)
+    problems += quorum_gaps(facts)
+    require(not problems, "; ".join(problems), *facts.span)
     return met("sums were hidden, and the quorum of witnesses is met", *facts.span)
 
 
 def accountable(facts: LogFacts, _: Rule) -> CheckAnswer:
     """No round is missing, and certificates cite what exists."""
-    certificates = facts.of(Certificate)
-    if not facts.rounds:
-        return missing("no round is logged yet")
+    require(facts.rounds, "no round is logged yet")
+    require(gap_free(facts), "the numbers of rounds have gaps or repeat", *facts.span)
     done = facts.last(CompletionEntry)
-    if not gap_free(facts):
-        return missing("the numbers of rounds have gaps or repeat", *facts.span)
-    if done is not None and done.entry.rounds != facts.rounds[-1].entry.round:
-        return missing("the run says it had another number of rounds", done.index)
+    if done is not None:
+        whole = done.entry.rounds == facts.rounds[-1].entry.round
+        require(whole, "the run says it had another number of rounds", done.index)
+    certificates = facts.of(Certificate)
     for at in certificates:
         entry = at.entry
-        cited = [index for result in entry.results for index in result.evidence]
-        known = range(entry.first, entry.last + 1)
-        if entry.last >= at.index or any(index not in known for index in cited):
-            return missing("a certificate cites entries that it cannot know", at.index)
+        cited = {index for result in entry.results for index in result.evidence}
+        known = entry.last < at.index and cited <= {*range(entry.first, entry.last + 1)}
+        require(known, "a certificate cites entries that it cannot know", at.index)
     evidence = [at.index for at in certificates]
     why = "the log verifies and no round is missing"
     return met(why, *facts.start, *facts.span, *evidence)
@@ -140,47 +164,31 @@ def accountable(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def assessment(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The assessment was in the log before the first round."""
-    found = find_document(facts, "dpia", before=True)
-    if found is None:
-        return missing(
-            "not stated before the first round: `audit.documents.dpia`; where none is "
-            "needed, `audit.governance.dpia_triggers = []` and, with special data, "
-            "`audit.documents.dpia-not-needed`"
-        )
-    at = facts.intended
-    return met(
-        "an impact assessment was there before the first round",
-        found.index,
-        *([] if at is None else [at.index]),
+    logged = need(
+        find_document(facts, "dpia", before=True),
+        f"{_BEFORE}`audit.documents.dpia`; where none is "
+        "needed, `audit.governance.dpia_triggers = []` and, with special data, "
+        "`audit.documents.dpia-not-needed`",
     )
+    stated = [] if facts.intended is None else [facts.intended.index]
+    why = "an impact assessment was there before the first round"
+    return met(why, logged.index, *stated)
 
 
 def description(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The assessment describes the processing, with the columns that are read."""
-    found = find_document(facts, "dpia-description", before=True)
-    at, features = facts.intended, facts.features
-    if found is None:
-        return missing(
-            "not stated before the first round: `audit.documents.dpia-description`"
-        )
-    if at is None or at.entry.approved_inputs is None or features is None:
-        return missing("not stated: `audit.governance.approved_inputs`", found.index)
-    if at.entry.approved_inputs != features.entry.inputs:
-        return missing(
-            "the columns that enter the model are not those of "
-            "`audit.governance.approved_inputs`",
-            found.index,
-            at.index,
-            features.index,
-        )
+    logged = find_document(facts, "dpia-description", before=True)
+    described = need(logged, f"{_BEFORE}`audit.documents.dpia-description`").index
+    unapproved = "not stated: `audit.governance.approved_inputs`"
+    features = need(facts.features, unapproved, described)
+    approval = _approved_inputs(facts, features, described)
     why = "described, with the columns that the model reads"
-    return met(why, found.index, at.index, features.index)
+    return met(why, described, approval, features.index)
 
 
 def _noised(facts: LogFacts) -> bool:
     events = [at.entry.event for at in facts.of(RoundEntry)]
-    unprotected = isinstance(protection(facts), str)
-    return not unprotected and all(event is not None for event in events)
+    return not isinstance(protection(facts), str) and None not in events
 
 
 def _limited(facts: LogFacts) -> bool:
@@ -221,18 +229,14 @@ TRACES: Mapping[str, Callable[[LogFacts], bool]] = {
 
 def measures(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every measure that the assessment names is seen in the log."""
-    found, at = find_document(facts, "dpia-measures", before=True), facts.intended
-    if found is None:
-        return missing(
-            "not stated before the first round: `audit.documents.dpia-measures`"
-        )
+    logged = find_document(facts, "dpia-measures", before=True)
+    index = need(logged, f"{_BEFORE}`audit.documents.dpia-measures`").index
+    at = facts.intended
     if at is None or not at.entry.measures:
-        return missing("not stated: `audit.governance.measures`", found.index)
-    if not facts.of(RoundEntry):
-        return missing("no round is logged yet", found.index, at.index)
-    unseen = [name for name in at.entry.measures if not TRACES[name](facts)]
-    if unseen:
-        names = ", ".join(f"`{name}`" for name in unseen)
-        return missing(f"not seen in every round: {names}", found.index, at.index)
+        raise Missing("not stated: `audit.governance.measures`", index)
+    require(facts.of(RoundEntry), "no round is logged yet", index, at.index)
+    unseen = [f"`{name}`" for name in at.entry.measures if not TRACES[name](facts)]
+    why = f"not seen in every round: {', '.join(unseen)}"
+    require(not unseen, why, index, at.index)
     why = "every measure of the assessment is seen in the log"
-    return met(why, found.index, at.index, *facts.span)
+    return met(why, index, at.index, *facts.span)

@@ -8,13 +8,15 @@ from lexfed.audit.entries import (
     ResumptionEntry,
 )
 from lexfed.audit.entries.lifecycle import CONTROLLER_GROUPS, PROCESSOR_GROUPS
-from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, missing
+from lexfed.audit.rules.catalogue import CheckAnswer, Missing, Rule, met, need, require
 from lexfed.audit.rules.checks.principles import kept_or_deleted
 from lexfed.audit.rules.fact_queries import (
     categories,
+    decided,
     find_document,
     gap_free,
     in_force,
+    tags_at_hand,
     tags_in,
     unlogged_change,
 )
@@ -24,46 +26,41 @@ from lexfed.tiers import Tier
 _TABLES = {"controller": "record", "processor": "processor_record"}
 
 
-def _record(facts: LogFacts, role: str) -> DatedEntry[RecordOfProcessing] | None:
-    found = [at for at in facts.of(RecordOfProcessing) if at.entry.role == role]
-    return found[-1] if found else None
+def _last(facts: LogFacts, role: str) -> DatedEntry[RecordOfProcessing] | None:
+    records = [at for at in facts.of(RecordOfProcessing) if at.entry.role == role]
+    return records[-1] if records else None
 
 
-def _gaps(at: DatedEntry[RecordOfProcessing]) -> list[str]:
-    role = at.entry.role
-    groups = CONTROLLER_GROUPS if role == "controller" else PROCESSOR_GROUPS
-    return [
+def _record(facts: LogFacts, role: str) -> DatedEntry[RecordOfProcessing]:
+    """Return the record of a role, which must be stated."""
+    return need(_last(facts, role), f"not stated: `[audit.{_TABLES[role]}]`")
+
+
+def _require_groups(at: DatedEntry[RecordOfProcessing]) -> None:
+    """Require that every group of a record is stated or said not to apply."""
+    role, stated = at.entry.role, at.entry.groups
+    gaps = [
         f"`audit.{_TABLES[role]}.{group}`"
-        for group in groups
-        if at.entry.groups.get(group, "missing") == "missing"
+        for group in (CONTROLLER_GROUPS if role == "controller" else PROCESSOR_GROUPS)
+        if stated.get(group, "missing") == "missing"
     ]
+    require(not gaps, f"not stated: {', '.join(gaps)}", at.index)
 
 
 def record(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Every group is stated or said not to apply; categories are those of the tags."""
     role = rule.parameters["role"]
     at = _record(facts, role)
-    if at is None:
-        return missing(f"not stated: `[audit.{_TABLES[role]}]`")
-    gaps = _gaps(at)
-    if gaps:
-        return missing(f"not stated: {', '.join(gaps)}", at.index)
+    _require_groups(at)
     if role == "processor":
         return met("every group is stated or said not to apply", at.index)
-    features = facts.features
-    if features is None or facts.tagged is None:
-        return missing("the tags of the columns are not at hand", at.index)
+    features, tagged = tags_at_hand(facts, at.index)
     tiers = (Tier.PERSONAL, Tier.SPECIAL, Tier.IDENTIFIER)
-    used = set(categories(tags_in(facts.tagged, *tiers)))
-    listed = set(at.entry.categories or ())
-    if used != listed:
-        names = ", ".join(f"`{name}`" for name in sorted(used ^ listed))
-        return missing(
-            "`audit.record.data_categories` and the tags of the columns differ in "
-            f"{names}",
-            at.index,
-            features.index,
-        )
+    used = set(categories(tags_in(tagged, *tiers)))
+    differing = sorted(used ^ set(at.entry.categories or ()))
+    names = ", ".join(f"`{name}`" for name in differing)
+    why = "`audit.record.data_categories` and the tags of the columns differ in "
+    require(not names, why + names, at.index, features.index)
     why = "every group is stated or said not to apply; categories are those of the tags"
     return met(why, at.index, features.index)
 
@@ -71,34 +68,25 @@ def record(facts: LogFacts, rule: Rule) -> CheckAnswer:
 def exported(facts: LogFacts, _: Rule) -> CheckAnswer:
     """A record exists, and what was handed out is in the log by its hash."""
     at = _record(facts, "controller")
-    if at is None:
-        return missing("not stated: `[audit.record]`")
     handed = [e for e in facts.of(Export) if e.entry.what in ("report", "evidence")]
-    if not handed:
-        return missing("no report was logged yet: run `lexfed report`", at.index)
+    require(handed, "no report was logged yet: run `lexfed report`", at.index)
     return met("a record and the hash of a report", at.index, handed[-1].index)
 
 
 def inventory(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Record, tags and policy together map what is processed and how."""
     at, features, policy = _record(facts, "controller"), facts.features, facts.policy
-    if at is None:
-        return missing("not stated: `[audit.record]`")
-    gaps = _gaps(at)
-    if gaps:
-        return missing(f"not stated: {', '.join(gaps)}", at.index)
+    _require_groups(at)
     if features is None or policy is None or facts.tagged is None:
-        return missing("tags or policy are not at hand", at.index)
+        raise Missing("tags or policy are not at hand", at.index)
     why = "record, tags and policy are logged"
     return met(why, at.index, features.index, policy.index)
 
 
 def bias(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Special data against bias: a reason, an access list, and an end."""
-    at = facts.governance
-    if at is None or at.entry.bias_correction is None:
-        return missing("not stated: `audit.governance.bias_correction`")
-    reasons, access = _record(facts, "controller"), find_document(facts, "access-list")
+    at = decided(facts.governance, "bias_correction")
+    reasons, access = _last(facts, "controller"), find_document(facts, "access-list")
     problem, evidence = kept_or_deleted(facts, "bias-data")
     gaps = [] if problem is None else [problem]
     if reasons is None or not reasons.entry.bias_reason:
@@ -109,18 +97,16 @@ def bias(facts: LogFacts, _: Rule) -> CheckAnswer:
         gaps.append("not stated: `audit.documents.access-list`")
     else:
         evidence.append(access.index)
-    if gaps:
-        return missing("; ".join(gaps), at.index, *evidence)
+    require(not gaps, "; ".join(gaps), at.index, *evidence)
     return met("a reason, an access list and an end are stated", at.index, *evidence)
 
 
 def lifetime(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Start, every round, every restart and the end of training are logged."""
-    if not facts.rounds or not gap_free(facts):
-        return missing("rounds are missing from the log", *facts.span)
-    done = facts.last(CompletionEntry)
-    if done is None:
-        return missing("the end of training is not logged", *facts.span)
+    whole = facts.rounds and gap_free(facts)
+    require(whole, "rounds are missing from the log", *facts.span)
+    why = "the end of training is not logged"
+    done = need(facts.last(CompletionEntry), why, *facts.span)
     restarts = [at.index for at in facts.of(ResumptionEntry)]
     why = "start, rounds, restarts and end of training are logged"
     return met(why, *facts.start, *facts.span, *restarts, done.index)
@@ -130,7 +116,7 @@ def monitored(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every change of policy, tags or purpose has an entry of its own."""
     reason = unlogged_change(facts)
     if reason is not None or not facts.rounds or facts.policy is None:
-        return missing(reason or "no round under a policy is logged yet")
+        raise Missing(reason or "no round under a policy is logged yet")
     changes = [at.index for at in facts.changes]
     why = "no change of policy, tags or purpose without its entry"
     return met(why, *in_force(facts), *facts.span, *changes)
@@ -140,8 +126,8 @@ def biometric(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The fields that remote biometric identification needs are not in this log."""
     at = facts.governance
     if at is None or at.entry.remote_biometric is None:
-        return missing(
+        raise Missing(
             "not stated: `audit.governance.remote_biometric` or "
             "`audit.governance.high_risk`"
         )
-    return missing("this log has no fields for biometric identification", at.index)
+    raise Missing("this log has no fields for biometric identification", at.index)
