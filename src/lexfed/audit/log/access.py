@@ -2,7 +2,7 @@
 """Opening the log of an earlier run to append to it: with the keys in force.
 
 Keys of a role are `<role>.pem` and, after rotations, `<role>-2.pem`, `<role>-3.pem`.
-The log says which one signs; the file is found by what it holds, not by its name, so
+The log says which one signs; the file is found by its content, not by its name, so
 logs that were begun with different keys share a folder.
 """
 
@@ -32,7 +32,8 @@ _MAX_LINE = 65_536
 
 
 def keys_folder(run: Path) -> Path:
-    """Return the folder of a run's keys, as its journal names it."""
+    """Return the folder of a run's keys, as its journal names it; copies have no journal.
+    """
     try:
         with open(run / _JOURNAL, "rb", opener=plain) as file:
             first = parse_json(file.readline(_MAX_LINE))
@@ -63,10 +64,8 @@ def key_files(folder: Path, role: KeyRole) -> dict[int, Path]:
 def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
     """Verify the log of a run and open it for writing.
 
-    Args:
-        run: the run folder.
-        keys: folder of the keys; by default where the run left them.
-        floor: a size that others have seen; the pin is looked up here.
+    The keys lie, by default, where the run left them. `floor` is a size that others
+    have seen; the pin is looked up here.
 
     Guarantees:
         A log that does not verify, or is older than its pin, is not opened.
@@ -90,13 +89,7 @@ def keys_in_force(custody: Custody, origin: str, folder: Path) -> LogKeys:
 
 
 class KeyHandover(NamedTuple):
-    """A new key took over.
-
-    Attributes:
-        record: the entry that says so.
-        path: file of the new key.
-        unwitnessed: why a witness did not cosign, by the name of the witness.
-    """
+    """The entry of a new key, its file, and why witnesses did not cosign, by name."""
 
     record: RecordedEntry
     path: Path
@@ -195,12 +188,7 @@ def _find(folder: Path, role: KeyRole, public: bytes, name: str) -> Signer:
 
 @dataclass(frozen=True)
 class LoggedExport:
-    """The entry that says what was handed out.
-
-    Attributes:
-        index: of the entry.
-        unwitnessed: why a witness did not cosign it, by the name of the witness.
-    """
+    """The entry of an export, and why witnesses did not cosign it, by name."""
 
     index: int
     unwitnessed: Mapping[str, str] = field(default_factory=dict)

@@ -225,15 +225,10 @@ class AuditLog:
     ) -> "AuditLog":
         """Open a log to append to it; everything in it is verified first.
 
-        Args:
-            folder: where it is.
-            keys: of the coordinator and the log, as they are in force.
-            floor: size that others have seen; a smaller log is an old copy.
-            former: keys with which checkpoints were signed before.
-            pins: folder in which every checkpoint is pinned.
-            clock: gives the time.
-            successor: signs checkpoints from now on in place of the log's key; the
-                first entry that is appended must say so.
+        The keys are those in force. A log smaller than `floor`, a size that others have
+        seen, is an old copy. Checkpoints of before may be signed with `former` keys. In the
+        folder `pins` every checkpoint is pinned. A `successor` signs checkpoints from now
+        on in place of the log's key; the first entry that is appended must say so.
         """
         signer = successor or keys.log
         known = (keys.log.verifier, *former)

@@ -58,12 +58,12 @@ _Kind = TypeVar("_Kind", bound=Entry)
 
 @dataclass(frozen=True)
 class Custody:
-    """The keys of a log over its life.
+    """The keys of a log over its life, oldest first.
 
     Attributes:
         coordinators: raw public keys that sign entries, each with the index of the
-            first entry it signs; oldest first.
-        log_keys: keys that sign checkpoints, oldest first.
+            first entry it signs.
+        log_keys: keys that sign checkpoints.
         extra: who signs an entry beside the coordinator: raw keys by entry.
     """
 
@@ -152,14 +152,7 @@ class Evidence:
     """A log whose tree and checkpoint were verified, and what lies beside it.
 
     Signatures of entries and what entries say are not checked yet: see `verify`.
-
-    Attributes:
-        folder: the run folder.
-        view: the verified log.
-        records: its entries, oldest first.
-        custody: whose keys sign.
-        trusted: whether the log's key came from the reader, not from the log.
-        blobs: what entries cite by digest.
+    `trusted` says whether the log's key came from the reader, not from the log.
     """
 
     folder: Path
@@ -186,7 +179,8 @@ class Evidence:
 
     @cached_property
     def parties(self) -> tuple[Party, ...]:
-        """The parties of the run."""
+        """The parties of the run; `AuditError` if the cited roster is missing or unsound.
+        """
         return parties_of(self.genesis, self.blobs)
 
     def of(self, kind: type[_Kind]) -> tuple[IndexedEntry[_Kind], ...]:
@@ -206,11 +200,9 @@ class Evidence:
 def read_evidence(
     folder: Path, log_keys: Sequence[VerifierKey] | None = None
 ) -> Evidence:
-    """Read and verify the log of a run folder.
+    """Read and verify the log of a run folder, or of an unpacked evidence bundle.
 
-    Args:
-        folder: the run folder, or an unpacked evidence bundle.
-        log_keys: keys of logs that the reader trusts; None to believe entry 0.
+    Without `log_keys`, keys of logs that the reader trusts, entry 0 is believed.
 
     Guarantees:
         Every byte of the log belongs to the tree that its checkpoint signs.

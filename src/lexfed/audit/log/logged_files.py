@@ -96,8 +96,7 @@ def logged_files(evidence: Evidence) -> Iterator[LoggedFile]:
 def read_logged(evidence: Evidence, name: str) -> bytes | None:
     """Return a file of a run folder, if it is the one that the log names.
 
-    Returns:
-        None where the log names no such file, or where there is none.
+    None where the log names no such file, or where there is none.
 
     Guarantees:
         The entry that names it is under the checkpoint that the log's key signed, and

@@ -59,10 +59,7 @@ def append_by_hand(
 ) -> RecordedEntry:
     """Append a person's statement; the same statement is appended once.
 
-    Args:
-        log: open for writing.
-        kind: one of `KINDS`.
-        stated: values by the names of the entry's fields.
+    The kind is one of `KINDS`; values come by the names of the entry's fields.
     """
     texts: list[bytes] = []
     entry = _stated_entry(kind, stated, texts)

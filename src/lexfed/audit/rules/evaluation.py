@@ -127,15 +127,14 @@ def evaluate(
 ) -> tuple[Judgement, ...]:
     """Evaluate every rule of a catalogue: that of this version if None.
 
+    A catalogue with checks or conditions that this version does not have, or cannot
+    use with its parameters, raises `AuditError`.
+
     Guarantees:
         No outcome is above the ceiling of its rule.
         On a log that does not verify no rule claims anything.
         A rule is left out only where a condition of the catalogue says so.
         The same facts give the same judgements.
-
-    Raises:
-        AuditError: if the catalogue names a check or condition that does not exist, or
-            gives one parameters that it cannot use.
     """
     used = catalogue() if rules is None else rules
     return tuple(_judged(facts, rule) for rule in used.rules)

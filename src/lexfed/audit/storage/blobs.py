@@ -41,7 +41,7 @@ class Blobs:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Use a folder, `blobs/sha256` of a log; it is made by the first `put`."""
+        """Use `blobs/sha256` of a log; the folder is made by the first `put`."""
         self._path = folder
 
     def put(self, content: bytes) -> str:

@@ -65,7 +65,7 @@ class InclusionProof:
 
     @classmethod
     def parse(cls, data: bytes) -> "InclusionProof":
-        """Read a `.tlog-proof` file.
+        """Read a `.tlog-proof` file; the proof in it is not checked.
 
         Guarantees:
             `InclusionProof.parse(data).to_bytes() == data`.

@@ -87,18 +87,13 @@ class TrustPolicy:
     def check(self, data: bytes, *log_keys: VerifierKey) -> TrustedCheckpoint:
         """Check the signatures of a checkpoint and whether its witnesses suffice.
 
-        Args:
-            data: the signed note.
-            log_keys: keys of the log, used only if the policy lists no log.
+        Keys of the log are used only if the policy lists no log. A quorum that is not met
+        is no error: the result says so, and why.
 
         Guarantees:
             Nothing is returned unless a listed log signed the checkpoint.
             A wrong signature of a listed log or witness refuses the checkpoint.
             Cosignatures of others are ignored.
-
-        Raises:
-            AuditError: if so. A quorum that is not met is no error here: the result
-                says which it is, and why.
         """
         signed = open_checkpoint(data, *(self.logs or log_keys))
         times = {}
@@ -165,8 +160,6 @@ def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
 
 
 class _Reading:
-    """The contents of the lines read so far."""
-
     def __init__(self, where: str) -> None:
         self.where = where
         self.logs: list[VerifierKey] = []

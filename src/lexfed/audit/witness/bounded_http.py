@@ -53,15 +53,11 @@ def exchange(
     most: int,
     allow_plain: bool = False,
 ) -> HttpReply | MissingHttpReply:
-    """Send one request, POST with a body and GET without, and return the answer.
+    """Send one request, POST with a body and GET without, and return the reply.
 
-    Args:
-        url: Where to; `https`, or `http` on this machine.
-        body: What to send, or None to only ask.
-        content_type: Media type of the body.
-        timeout_s: When to give up, from start to last byte.
-        most: Largest answer to accept, in bytes.
-        allow_plain: Also accept `http` to other machines.
+    The URL is `https`, or `http` on this machine; `allow_plain` also accepts `http` to
+    others. `timeout_s` counts from start to last byte, `most` bytes is the largest
+    reply to accept.
 
     Guarantees:
         Never raises for anything the other side does or fails to do.

@@ -49,12 +49,7 @@ class CheckedCosignature:
 
 @dataclass(frozen=True)
 class MissingCosignature:
-    """A witness did not cosign, and why.
-
-    Attributes:
-        reason: In words, for the report.
-        claims: A size larger than ours that the witness says it has seen.
-    """
+    """A witness did not cosign, and why, in words for the report."""
 
     reason: str
     claims: int | None = None
@@ -62,11 +57,7 @@ class MissingCosignature:
 
 @dataclass(frozen=True)
 class WitnessTarget:
-    """A witness to ask: its name in the policy, its key, and where it listens.
-
-    Attributes:
-        allow_plain: Whether it may be asked without TLS on another machine.
-    """
+    """A witness to ask: its name in the policy, its key, and where it listens."""
 
     name: str
     key: VerifierKey
@@ -95,12 +86,8 @@ def submit_checkpoint(
 ) -> CheckedCosignature | MissingCosignature:
     """Ask one witness to cosign a checkpoint.
 
-    Args:
-        target: The witness.
-        note: The signed checkpoint.
-        tree: The log, which has at least as many entries as the checkpoint.
-        known_size: The last size this witness is known to have cosigned.
-        timeout_s: Limit for each of at most three requests.
+    The tree has at least as many entries as the checkpoint; `known_size` is the last
+    size this witness is known to have cosigned; `timeout_s` limits each request.
 
     Guarantees:
         Nothing the witness does raises, or takes longer than three requests.
@@ -175,10 +162,10 @@ def last_seen_checkpoint(
 ) -> SignedCheckpoint | MissingCosignature:
     """Ask a witness for the last checkpoint of a log that it cosigned.
 
+    The request is of later drafts of [tlog-witness]; not every witness answers it.
+
     Guarantees:
         Returns a checkpoint only if the log's key and the witness's key signed it.
-
-    The request is of later drafts of [tlog-witness]; not every witness answers it.
     """
     reply = _exchange(target, f"{digest_of(origin)}/checkpoint", None, timeout_s)
     if isinstance(reply, MissingHttpReply):

@@ -92,14 +92,10 @@ class Conflict:
         return cls(keys, read.index, _side(read.first), _side(read.second))
 
     def verify(self, *log_keys: VerifierKey) -> str:
-        """Check that the holder of the log's keys signed two histories.
+        """Check that the holder of the log's keys signed two histories; say what is proven.
 
-        Args:
-            log_keys: The log's keys as the reader knows them; those in the file only
-                say whom it accuses.
-
-        Returns:
-            What was proven, in a sentence.
+        The keys are the log's as the reader knows them; those in the file only say whom
+        it accuses.
 
         Guarantees:
             Returns only if both notes carry a right signature of a given key.

@@ -143,7 +143,6 @@ class Witness:
     """
 
     def __init__(self, folder: Path, clock: UnixClock = unix_time) -> None:
-        """Open the folder of a witness."""
         self._folder = WitnessFolder(folder)
         self._clock = clock
         self._lock = threading.Lock()

@@ -76,7 +76,6 @@ class WitnessFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the folder and read everything in it."""
         self._files = Folder(folder)
         try:
             self._lock = WriterLock(self._files)
@@ -176,10 +175,9 @@ def keys_of(logs: WitnessedLogs, origin: str) -> tuple[VerifierKey, ...]:
 
 
 def parse_logs(text: str, where: str) -> WitnessedLogs:
-    """Read lines `log <vkey> [<url>]`, comments and blank lines [tlog-policy].
+    """Return the keys of each log by its origin, which is the name of its keys.
 
-    Returns:
-        The keys of each log by its origin, which is the name of its keys.
+    The lines are `log <vkey> [<url>]`, comments and blank lines [tlog-policy].
     """
     logs: dict[str, tuple[VerifierKey, ...]] = {}
     known: set[bytes] = set()

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TlsCertificate:
-    """Files in PEM for TLS: the chain, and the private key of its first part."""
+    """Files in PEM for TLS: the chain, and the private key of its first certificate."""
 
     chain: Path
     key: Path
@@ -162,8 +162,6 @@ class WitnessServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
     protocol_version = "HTTP/1.1"  # keep-alive, as the specification asks
     server_version = "lexfed-witness"
     sys_version = ""
@@ -229,14 +227,8 @@ def serve(
 ) -> None:
     """Serve the witness in a folder until SIGTERM or SIGINT; main thread only.
 
-    SIGHUP reads the list of logs anew.
-
-    Args:
-        folder: The folder of the witness, see `Witness.create`.
-        host: Address to listen on.
-        port: Port to listen on; 0 takes a free one.
-        certificate: Speak TLS with it.
-        started: Called once when the port is open; `url` and `witness` say the rest.
+    SIGHUP reads the list of logs anew. Port 0 takes a free one; `started` is called
+    once when the port is open.
     """
     witness = Witness(folder)
     try:

@@ -20,9 +20,8 @@ def last_witnessed(
 ) -> TrustedCheckpoint | None:
     """Return the largest of these checkpoints that a quorum of witnesses vouches for.
 
-    Args:
-        notes: Signed checkpoints of one log, from anywhere: the log, pins, witnesses.
-        policy: The log's keys and the witnesses to trust.
+    The notes are signed checkpoints of one log, from anywhere: the log, pins, witnesses.
+    The policy has the log's keys and the witnesses to trust.
 
     Guarantees:
         A checkpoint without a quorum never counts, whoever signed it.
@@ -64,10 +63,7 @@ def check_succession(
 ) -> TrustedCheckpoint:
     """Check that a new log takes over exactly where the old one stops to count.
 
-    Args:
-        cited: The old log's checkpoint, as the new log's first entry has it.
-        notes: Signed checkpoints of the old log.
-        policy: The old log's keys and the witnesses to trust.
+    The new log's first entry cites a checkpoint of the old one.
 
     Guarantees:
         Entries that no witness saw are not taken over.

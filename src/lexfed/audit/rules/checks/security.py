@@ -88,8 +88,7 @@ def _pseudonymisation(facts: LogFacts) -> tuple[int, Pseudonymisation]:
 def pseudonyms(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Pseudonyms need a secret that somebody else keeps."""
     index, made = _pseudonymisation(facts)
-    keyed = made.algorithm in _KEYED
-    require(keyed, "a bare hash can be undone by guessing", index)
+    require(made.algorithm in _KEYED, "a bare hash can be undone by guessing", index)
     separate = made.custodian == "separate"
     require(separate, "whoever runs the log also keeps the secret", index)
     return met("a domain, a secret, and a separate custodian are stated", index)

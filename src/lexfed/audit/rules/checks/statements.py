@@ -124,8 +124,7 @@ def risk_assessment(facts: LogFacts, rule: Rule) -> CheckAnswer:
     why = f"not stated before the first round: `audit.documents.{name}`"
     first = need(find_document(facts, name, before=True), why)
     oldest = years_after(first.entry.issued, rule.parameters["years"])
-    current = date_parts(facts.ended) <= oldest
-    require(current, "the assessment is too old", first.index)
+    require(date_parts(facts.ended) <= oldest, "the assessment is too old", first.index)
     evidence = [first.index]
     for change in risky_changes(facts):
         answer = document_about(facts, review, change.index, prompt=False)
