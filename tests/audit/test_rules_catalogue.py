@@ -21,7 +21,7 @@ from lexfed.audit.rules import (
     parse_catalogue,
 )
 from lexfed.audit.rules.checks import CHECKS
-from lexfed.audit.rules.conditions import CONDITIONS
+from lexfed.audit.rules.evaluation import CONDITIONS
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.config.tables.root import Config
 from lexfed.config.text.wording import schema_node

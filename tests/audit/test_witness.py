@@ -14,8 +14,7 @@ import pytest
 from lexfed.audit.tree.checkpoint import Checkpoint, sign, verify_cosignature
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.witness.conflict_proof import Conflict
-from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply
-from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply, digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, SignedNote, parse_note
 from support.audit.witnessed import (

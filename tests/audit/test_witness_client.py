@@ -21,7 +21,7 @@ from lexfed.audit.witness.client import (
     submit_checkpoint,
     targets_of,
 )
-from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.cosigner import digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
 from support.audit.witnessed import (

@@ -11,8 +11,7 @@ import pytest
 
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.proof_files import ConsistencyProof
-from lexfed.audit.witness.cosigner import Witness
-from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.cosigner import Witness, digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
 from support.audit.witnessed import ORIGIN, make_witness, numbered

@@ -20,8 +20,7 @@ import pytest
 from lexfed.audit.tree.checkpoint import verify_cosignature
 from lexfed.audit.witness import server as witness_server
 from lexfed.audit.witness.bounded_http import HttpReply, exchange
-from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness
-from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, digest_of
 from lexfed.audit.witness.server import TlsCertificate, WitnessServer, serve
 from lexfed.errors import RunFolderError
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note

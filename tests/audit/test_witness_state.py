@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.witness.cosigner import Witness
-from lexfed.audit.witness.memory import (
+from lexfed.audit.witness.cosigner import (
+    Witness,
     WitnessFolder,
     create_folder,
     digest_of,

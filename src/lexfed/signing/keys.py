@@ -109,7 +109,9 @@ def create_key(path: Path) -> Ed25519PrivateKey:
     )
     written: list[Path] = []
     try:
-        _make_folder(path.parent)
+        with suppress(FileExistsError):
+            path.parent.mkdir(mode=0o700, parents=True)
+            path.parent.chmod(0o700)  # the umask may have taken bits away
         _check_closed(path.parent, os.stat(path.parent), "700")
         _write_once(path, private, 0o600, written)
         _write_once(public_path(path), public, 0o644, written)
@@ -126,12 +128,6 @@ def create_key(path: Path) -> Ed25519PrivateKey:
             ) from error
         raise _unusable(path, error) from error
     return key
-
-
-def _make_folder(folder: Path) -> None:
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700, parents=True)
-        folder.chmod(0o700)  # the umask may have taken bits away
 
 
 def _sync(folder: Path) -> None:

@@ -10,6 +10,7 @@ same double back, so writing it down changes nothing; whoever computed the numbe
 already rounded it against us (epsilon and delta up).
 """
 
+from collections.abc import Mapping
 from functools import partial
 from operator import is_
 from typing import Annotated, Any, ClassVar
@@ -91,7 +92,10 @@ class Entry(ClosedModel):
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
+    artefacts: ClassVar[Mapping[str, str]] = {}
+    """Artefacts that the entry is about, and the fields that hold their SHA-256."""
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """Return the artefacts that the entry is about, by name and SHA-256."""
-        return ()
+        digests = ((name, getattr(self, part)) for name, part in self.artefacts.items())
+        return tuple((name, digest) for name, digest in digests if digest is not None)

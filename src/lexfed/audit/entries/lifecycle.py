@@ -50,6 +50,7 @@ class Certificate(Entry):
     """
 
     kind: ClassVar[str] = "certificate"
+    artefacts: ClassVar[Mapping[str, str]] = {"catalogue": "catalogue"}
 
     catalogue: Digest
     first: JsonCount
@@ -58,15 +59,12 @@ class Certificate(Entry):
     at_ceiling: JsonCount
     applicable: JsonCount
 
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The catalogue."""
-        return (("catalogue", self.catalogue),)
-
 
 class PrivacyTest(Entry):
     """An attack that was run against a model, and what it measured."""
 
     kind: ClassVar[str] = "privacy-test"
+    artefacts: ClassVar[Mapping[str, str]] = {"model.safetensors": "model"}
 
     attack: Literal[
         "membership",
@@ -82,10 +80,6 @@ class PrivacyTest(Entry):
     metric: CodeWord
     value: DecimalText
     report: Digest | None
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The attacked model."""
-        return (("model.safetensors", self.model),)
 
 
 class ChangeEntry(Entry):
@@ -326,13 +320,10 @@ class RecordOfProcessing(Entry):
     """
 
     kind: ClassVar[str] = "record-of-processing"
+    artefacts: ClassVar[Mapping[str, str]] = {"record-of-processing.json": "text"}
 
     role: Literal["controller", "processor"]
     groups: Mapping[GroupName, RecordGroupState]
     categories: tuple[CodeWord, ...] | None = None
     bias_reason: bool = False
     text: Digest
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The text."""
-        return (("record-of-processing.json", self.text),)

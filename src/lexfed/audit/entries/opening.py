@@ -94,6 +94,10 @@ class Genesis(Entry):
     """
 
     kind: ClassVar[str] = "genesis"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "config.toml": "config",
+        "catalogue": "catalogue",
+    }
 
     software: CodeWord
     catalogue: Digest
@@ -105,10 +109,6 @@ class Genesis(Entry):
     previous: PredecessorLog | None
     test: bool
     roster: Digest | None = later_field()
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The configuration and the catalogue."""
-        return (("config.toml", self.config), ("catalogue", self.catalogue))
 
 
 class CohortAssumptions(ClosedModel):
@@ -163,6 +163,7 @@ class PolicyEntry(Entry):
     """
 
     kind: ClassVar[str] = "policy"
+    artefacts: ClassVar[Mapping[str, str]] = {"config.toml": "config"}
 
     config: Digest
     programme: Digest
@@ -186,10 +187,6 @@ class PolicyEntry(Entry):
     cohort: CohortAssumptions | None = later_field()
     receipts: Literal["event-digest", "event-answer"] | None = later_field()
 
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The configuration."""
-        return (("config.toml", self.config),)
-
 
 class FeatureTags(Entry):
     """The protection of each column, with reasons.
@@ -203,6 +200,10 @@ class FeatureTags(Entry):
     """
 
     kind: ClassVar[str] = "feature-tags"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "tags.json": "tags",
+        "encoding.json": "encoding",
+    }
 
     tags: Digest
     encoding: Digest
@@ -210,10 +211,6 @@ class FeatureTags(Entry):
     columns: Mapping[TierName, JsonCount]
     jurisdictions: tuple[CodeWord, ...]
     obligations: tuple[CodeWord, ...]
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The tags and the encoding."""
-        return (("tags.json", self.tags), ("encoding.json", self.encoding))
 
 
 class BudgetPlan(Entry):
@@ -235,6 +232,7 @@ class BudgetPlan(Entry):
     """
 
     kind: ClassVar[str] = "budget-plan"
+    artefacts: ClassVar[Mapping[str, str]] = {"plan.json": "plan"}
 
     plan: Digest
     releases: Digest | None
@@ -245,10 +243,6 @@ class BudgetPlan(Entry):
     filter: FilterName
     profiles: Digest | None
     classes: Mapping[CodeWord, DecimalText]
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The plan."""
-        return (("plan.json", self.plan),)
 
 
 class _Row(ClosedModel):

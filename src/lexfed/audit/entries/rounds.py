@@ -159,6 +159,10 @@ class RoundEntry(Entry):
     """
 
     kind: ClassVar[str] = "round"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "update": "update",
+        "state.safetensors": "state",
+    }
 
     round: JsonCount
     stage: CodeWord
@@ -174,11 +178,6 @@ class RoundEntry(Entry):
     state: Digest | None
     participation: Participation
     aggregation: Aggregation
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The released sum and the state after it."""
-        found = (("update", self.update), ("state.safetensors", self.state))
-        return tuple((name, digest) for name, digest in found if digest is not None)
 
 
 class AbortedRoundEntry(Entry):
@@ -238,14 +237,13 @@ class CompletionEntry(Entry):
     """
 
     kind: ClassVar[str] = "completed"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "model.safetensors": "model",
+        "claim.json": "claim",
+    }
 
     rounds: JsonCount
     released: JsonCount
     early: bool
     claim: Digest | None
     model: Digest | None
-
-    def subjects(self) -> tuple[tuple[str, str], ...]:
-        """The model and its claim."""
-        found = (("model.safetensors", self.model), ("claim.json", self.claim))
-        return tuple((name, digest) for name, digest in found if digest is not None)

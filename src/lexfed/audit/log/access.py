@@ -32,8 +32,7 @@ _MAX_LINE = 65_536
 
 
 def keys_folder(run: Path) -> Path:
-    """Return the folder of a run's keys, as its journal names it; copies have no journal.
-    """
+    """Return the folder of a run's keys, as its journal says; copies have none."""
     try:
         with open(run / _JOURNAL, "rb", opener=plain) as file:
             first = parse_json(file.readline(_MAX_LINE))

@@ -7,7 +7,7 @@ its text (the reason of a correction); documents stay with their owners.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from hashlib import sha256
@@ -83,7 +83,9 @@ def _check_document(entry: Document, log: AuditLog) -> None:
         near = get_close_matches(entry.what, known, n=1)
         raise AuditError(
             f"no rule asks for a document `{entry.what}`",
-            f"did you mean `{near[0]}`?" if near else f"choose one of {_list(known)}",
+            f"did you mean `{near[0]}`?"
+            if near
+            else f"choose one of {', '.join(known)}",
         )
     if entry.what in LATER_DOCUMENTS and entry.about is None:
         raise AuditError(
@@ -105,14 +107,13 @@ def _stated_entry(kind: str, stated: Mapping[str, str], texts: list[bytes]) -> E
     if model is None:
         raise AuditError(
             f"entries of kind `{kind}` are not made by hand",
-            f"choose one of {_list(sorted(KINDS))}",
+            f"choose one of {', '.join(sorted(KINDS))}",
         )
     fields = model.model_fields
     for name in stated:
         if name not in fields:
-            raise AuditError(
-                f"`{kind}` has no field `{name}`", f"it has {_list(fields)}"
-            )
+            hint = f"it has {', '.join(fields)}"
+            raise AuditError(f"`{kind}` has no field `{name}`", hint)
     values: dict[str, Any] = {
         name: None for name in fields if type(None) in get_args(fields[name].annotation)
     }
@@ -166,10 +167,6 @@ def _check_calendar(where: str, value: object) -> None:
                 raise AuditError(f"{where}: there is no `{value}`") from error
 
 
-def _list(words: Iterable[str]) -> str:
-    return ", ".join(words)
-
-
 def _is_count(annotation: Any) -> bool:
     return annotation is int or any(_is_count(part) for part in get_args(annotation))
 
@@ -189,5 +186,4 @@ def _read(path: Path) -> bytes:
     try:
         return read_plain(path, MOST_OF_A_MODEL, links=True)
     except (OSError, ValueError) as error:
-        reason = system_reason(error)
-        raise RunFolderError(f"cannot read `{path}`: {reason}") from error
+        raise RunFolderError(f"cannot read `{path}`: {system_reason(error)}") from error

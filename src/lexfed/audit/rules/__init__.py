@@ -6,8 +6,8 @@
 
 `catalogue.toml` holds the rules, `catalogue` reads them, `facts` presents the
 entries of a log to them and `fact_queries` answers what several rules ask;
-`conditions` tells where a rule does not apply, `checks` looks for the evidence,
-`evaluation` caps each answer at the rule's ceiling and makes the certificate.
+`checks` looks for the evidence, `evaluation` knows where a rule does not apply,
+caps each answer at the rule's ceiling and makes the certificate.
 Its `CANNOT` lists what no log can show; every report carries it in full.
 
 The digest of `catalogue.toml` is in entry 0 of every log: editing the file,

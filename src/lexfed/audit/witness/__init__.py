@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Witnesses and time stamps: evidence that a log has only one history.
 
-Start with `cosigner`, the rules by which a witness signs [tlog-witness];
-`memory` is the folder it must never forget, `server` puts it behind HTTP.
+Start with `cosigner`, the rules by which a witness signs [tlog-witness] and the
+folder it must never forget; `server` puts it behind HTTP.
 `client` asks witnesses for cosignatures and `time_stamps` an authority for
 tokens [RFC 3161], both through `bounded_http`, which always returns in time.
 `conflict_proof` is the file that convicts a log of two histories, `succession`

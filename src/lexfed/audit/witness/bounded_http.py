@@ -79,9 +79,8 @@ def exchange(
             with opener.open(request, timeout=timeout_s) as response:
                 content = response.read(most + 1)
                 whole = not response.length
-                reply = HttpReply(
-                    response.status, response.headers.get_content_type(), b""
-                )
+                kind = response.headers.get_content_type()
+                reply = HttpReply(response.status, kind, content)
         except (OSError, http.client.HTTPException, ValueError) as error:
             return MissingHttpReply(
                 _late(url, timeout_s)
@@ -94,7 +93,7 @@ def exchange(
         return MissingHttpReply(f"`{url}` answered with more than {most} bytes")
     if not whole:
         return MissingHttpReply(f"`{url}` broke off in the middle of its answer")
-    return HttpReply(reply.status, reply.content_type, content)
+    return reply
 
 
 def _checked(parts: SplitResult, allow_plain: bool) -> str:

@@ -27,8 +27,7 @@ from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.tree.trust_policy import TrustPolicy
 from lexfed.audit.witness.bounded_http import HttpReply, MissingHttpReply, exchange
-from lexfed.audit.witness.cosigner import SIZE_TYPE
-from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.cosigner import SIZE_TYPE, digest_of
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
 from lexfed.signing.strict_text import parse_decimal
@@ -53,6 +52,7 @@ class MissingCosignature:
 
     reason: str
     claims: int | None = None
+    """A size larger than ours that the witness says it has seen."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class WitnessTarget:
     key: VerifierKey
     url: str
     allow_plain: bool = False
+    """Whether it may be asked without TLS on another machine."""
 
 
 def targets_of(

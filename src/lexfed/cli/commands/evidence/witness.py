@@ -46,7 +46,7 @@ def witness_add(
     vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
 ) -> None:
     """Add a log to those that are witnessed."""
-    from lexfed.audit.witness.memory import parse_logs
+    from lexfed.audit.witness.cosigner import parse_logs
     from lexfed.durable import write_atomically
     from lexfed.signing.keys import load_public
     from lexfed.signing.notes import VerifierKey
