@@ -257,29 +257,9 @@ class Pseudonymisation(ClosedModel):
 class Governance(Entry):
     """Decisions of people, in code words; None is "not stated".
 
-    Attributes:
-        allowed_purposes: what the data of every site may be used for.
-        legal_basis: letter of GDPR Art. 6(1).
-        special: exception of each special category, by the category's code word.
-        approved_inputs: digest of the approved model inputs, as `names_digest`.
-        offence_data: whether there is data on convictions or offences.
-        offence_law: digest of what says why it may be used.
-        review_due: when measures are reviewed next.
-        residual_risk: what the impact assessment leaves.
-        dpia_triggers: why an impact assessment is needed; empty: none applies.
-        measures: what the impact assessment relies on.
-        model_status: whether the model counts as personal data.
-        deidentification: method under 45 CFR 164.514(b).
-        attack_model: whom re-identification is assessed against.
-        high_risk: under the AI Act.
-        remote_biometric: AI Act, Annex III 1(a).
-        bias_correction: AI Act Art. 10(5).
-        min_participants: fewest sites in a round.
-        max_dropouts: most sites that may fail in a round.
-        none_known: what the controller knows none of.
-        retention: until when artefacts are kept.
-        transforms: of places, dates and ages.
-        pseudonymisation: of people.
+    docs/reference/configuration.md, `[audit.governance]`, says what each field states.
+    `special` has the exception of each special category, by the category's code word;
+    `approved_inputs` is a `names_digest`; an empty `dpia_triggers` means none applies.
     """
 
     kind: ClassVar[str] = "governance"
@@ -310,10 +290,9 @@ class Governance(Entry):
 
 
 class RecordOfProcessing(Entry):
-    """A record of processing activities (GDPR Art. 30), by groups.
+    """A record of processing activities (GDPR Art. 30), by groups, which the role decides.
 
     Attributes:
-        role: whose record it is; decides which groups it has.
         categories: code words of the categories of data it lists; None: no list.
         bias_reason: whether it says why special data are needed against bias.
         text: blob, the text of the groups and the reasons why some do not apply.

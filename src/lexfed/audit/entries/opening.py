@@ -86,11 +86,10 @@ class Genesis(Entry):
         catalogue: digest of the rules that certificates are evaluated with.
         coordinator: the key that signs entries.
         log: the key that signs checkpoints, as a vkey.
-        parties: who takes part, in logs without a roster.
         witnesses: digest of the witness policy; None without witnesses.
         previous: the log that this one continues, after its key was compromised.
         test: the noise is seeded: nothing in this run is private.
-        roster: blob, who takes part; None in logs of before.
+        roster: blob, who takes part; None in logs of before, which list the parties.
     """
 
     kind: ClassVar[str] = "genesis"
@@ -139,21 +138,15 @@ class PolicyEntry(Entry):
     Attributes:
         config: blob, the configuration as given.
         programme: digest of everything coordinator and sites agreed on.
-        mechanism: how noise is spread; `none` protects nothing.
-        unit: whom the guarantee is about.
-        neighbours: relation of the record's guarantee.
         epsilon: the whole record's budget; None with mechanism `none`.
-        delta: of every guarantee.
         caps: attribute epsilon that tiers must not exceed.
         accountant: who prices the claim.
         trust: who sees what before noise.
-        noise: the sampler; `none` with mechanism `none`.
-        randomness: where its bits come from.
+        noise: the sampler; `none` with mechanism `none`, which protects nothing.
         sampling: how units get into a round.
         secret_sampling: who takes part in a round must stay secret, because the
             guarantee rests on it.
         aggregation: protocol that hides single sites' sums from the coordinator.
-        transport: how messages travel.
         policy: blob, the budget policy in force; None where budgets are stated in
             the configuration alone.
         cohort: what `distributed` trust assumes of the sites; None for other trust.
@@ -220,9 +213,7 @@ class BudgetPlan(Entry):
         plan: blob, the machine-readable plan.
         releases: blob, canonical JSON list of `{"release", "count"}` in order, with
             the releases as the ledger stores them; None with mechanism `none`.
-        rounds: number of rounds.
         epsilon: of the whole record, for the whole plan.
-        delta: of every guarantee.
         tiers: attribute epsilon of each tier, for the whole plan.
         filter: how rounds are held to the plan. `F0`: each is dominated by a planned
             one, in order. `F1`, `F2`: the sum of their costs stays within the plan's.

@@ -13,23 +13,16 @@ RFC 8785 bytes of
 It tells nothing about the site's rows, its sum or its name: only that the holder of the
 key answered this round of this run in this log. `query` is the digest of the message
 that was answered; null with mechanism `none`, where that message holds values without
-noise. `charged` is how many releases the site's own ledger has been charged for.
-
-`event` is the digest of the mechanism event as the round's entry holds it: what the
-site was told that leaves, with which noise. A coordinator that logs other noise than
-it asked for needs other signatures. It is the event of the whole release, which all
-sites are told alike, also where a site pays less for its own part. With mechanism
-`none`, and in logs of before, it is left out.
-
-`answer` binds the site to the very sum that it sent, and hides it:
+noise. `event` is the digest of the event of the whole release as the round's entry holds
+it, so a coordinator that logs other noise than it asked for needs other signatures; it
+is left out with mechanism `none` and in logs of before. `answer` binds the site to the
+very sum that it sent, and hides it:
 
     answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
 
-The salt goes to the coordinator with the sum and is kept by nobody. Under central trust
-the sum has no noise yet, and whoever reads the log could guess it from a bare digest.
-So a sum that was changed on its way is refused by the coordinator, and a site cannot
-deny one that it is shown together with its salt. Where sums are masked `answer` is left
-out: there every masked vector is signed, and which of them were opened is in the log.
+The salt goes to the coordinator with the sum and is kept by nobody: under central trust
+the sum has no noise yet, and could be guessed from a bare digest. Where sums are masked
+`answer` is left out. docs/reference/log.md ("Who signs") says what follows from both.
 
 The receipts of a round are one blob: a canonical JSON array of the envelopes in
 base64, sorted by key id. Where the guarantee rests on keeping participants secret the
@@ -75,13 +68,8 @@ class Receipt(ClosedModel):
     """A site's word that it took part in one round.
 
     Attributes:
-        log: origin of the log.
-        programme: digest of what coordinator and sites agreed on.
-        query: digest of the message that was answered.
         clips: the bounds the site clipped to, one for each group of the release.
         charged: releases that the site's own ledger was charged for so far.
-        event: digest of what the round is charged for.
-        answer: commitment to the sum that was sent.
     """
 
     log: LogOrigin

@@ -119,17 +119,7 @@ class Participation(ClosedModel):
 
 
 class Aggregation(ClosedModel):
-    """Evidence of secure aggregation; `protocol` is `none` where there was none.
-
-    Attributes:
-        protocol: `masking` is that of `lexfed.secagg`.
-        threshold: how many sites must have signed the list of survivors.
-        survivors: how many sites are in the sum.
-        cohort: how many sites had set up keys; the threshold is counted from them.
-        epoch: which set-up.
-        list: SHA-256 that the sites signed: of set-up and survivors.
-        evidence: blob, the record of the round with the signatures.
-    """
+    """Evidence of secure aggregation: docs/reference/log.md ("Masked sums") has the fields."""
 
     protocol: CodeWord
     threshold: JsonCount | None
@@ -152,8 +142,6 @@ class RoundEntry(Entry):
         tiers_so_far: attribute epsilon of each tier, likewise.
         accountant: who computed them. It may be looser than the one of the claim,
             never lower.
-        budgets: what the record and the tiers may reach.
-        tags: digest of the tags in force.
         update: digest of the noised sum that was released.
         state: digest of the released state after it (model and memory).
     """

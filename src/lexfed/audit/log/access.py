@@ -56,8 +56,7 @@ def key_files(folder: Path, role: KeyRole) -> dict[int, Path]:
             f"cannot read `{folder}`: {system_reason(error)}",
             "the folder with your keys has mode 0700 and is yours",
         ) from error
-    found = {int(match[1] or 1): path for match, path in matches if match}
-    return dict(sorted(found.items()))
+    return dict(sorted((int(match[1] or 1), path) for match, path in matches if match))
 
 
 def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
@@ -229,8 +228,8 @@ def log_export(
 def is_logged(evidence: Evidence, what: str, content: bytes) -> bool:
     """Return True if the log already has an export of these very bytes."""
     digest = sha256(content).hexdigest()
-    exports = (found.entry for found in evidence.of(Export))
-    return any((one.what, one.digest) == (what, digest) for one in exports)
+    exports = (export.entry for export in evidence.of(Export))
+    return any((each.what, each.digest) == (what, digest) for each in exports)
 
 
 def exports_are_sound(evidence: Evidence) -> bool:

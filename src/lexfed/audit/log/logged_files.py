@@ -78,18 +78,18 @@ def logged_files(evidence: Evidence) -> Iterator[LoggedFile]:
         digests = (kept[-1].entry.state, *pending)
         yield LoggedFile(STATE, digests, kept[-1].index)
     exports = evidence.of(Export)
-    told = [found for found in exports if found.entry.what == "profile"]
-    if told or (evidence.folder / PROFILE).exists():
-        # Whoever uses a profile reads this file, so it must be the one that was told.
-        digests = tuple(found.entry.digest for found in told[:1])
-        yield LoggedFile(PROFILE, digests, told[0].index if told else 0)
+    profiles = [export for export in exports if export.entry.what == "profile"]
+    if profiles or (evidence.folder / PROFILE).exists():
+        # Whoever uses a profile reads this file, so it must be the released one.
+        digests = tuple(export.entry.digest for export in profiles[:1])
+        yield LoggedFile(PROFILE, digests, profiles[0].index if profiles else 0)
     stated = [end for end in completed if end.entry.claim is not None]
     if stated and os.path.lexists(evidence.folder / STATEMENT):
         # The claim under another name, byte for byte.
         yield LoggedFile(STATEMENT, (stated[-1].entry.claim,), stated[-1].index)
-    bundles = [found for found in exports if found.entry.what == "evidence"]
+    bundles = [export for export in exports if export.entry.what == "evidence"]
     if bundles and os.path.lexists(evidence.folder / BUNDLE):
-        digests = tuple(found.entry.digest for found in bundles)
+        digests = tuple(bundle.entry.digest for bundle in bundles)
         yield LoggedFile(BUNDLE, digests, bundles[-1].index)
 
 
@@ -102,10 +102,10 @@ def read_logged(evidence: Evidence, name: str) -> bytes | None:
         The entry that names it is under the checkpoint that the log's key signed, and
         signed by the coordinator in force.
     """
-    found = [each for each in logged_files(evidence) if each.name == name]
-    if not found:
+    logged = [each for each in logged_files(evidence) if each.name == name]
+    if not logged:
         return None
-    require_signed(evidence, found[-1].index)
+    require_signed(evidence, logged[-1].index)
     path = evidence.folder / name
     try:
         content = read_plain(path, MOST_OF_A_MODEL)
@@ -113,7 +113,7 @@ def read_logged(evidence: Evidence, name: str) -> bytes | None:
         return None
     except OSError as error:
         raise unreadable(path, error) from error
-    if hashlib.sha256(content).hexdigest() not in found[-1].digests:
+    if hashlib.sha256(content).hexdigest() not in logged[-1].digests:
         raise AuditError(
             f"`{path}` is not the file that was logged: it was damaged or exchanged",
             f"see what else is wrong with `lexfed verify {evidence.folder}`",

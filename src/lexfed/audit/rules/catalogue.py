@@ -46,16 +46,12 @@ class Rule(BaseModel):
 
     Attributes:
         id: its name in certificates.
-        law: whose rule it is.
-        reference: where it is written.
         obligation: what it asks, in our own words.
-        evidence: what the check looks at.
         looks_for: what must hold for the ceiling.
         ceiling: the most that may be claimed.
         scope: what a result at the ceiling is limited to; empty if to nothing more
             than the ceiling says.
         applies: conditions; each may say that the rule does not apply.
-        check: name of the function that looks.
         supply: what would supply evidence that is missing.
     """
 

@@ -211,12 +211,12 @@ def find_document(
 
     It may have to be about the entry of an index; see `_counting` for the rest.
     """
-    found = [
+    documents = [
         at
         for at in _counting(facts, what, before, ends)
         if at.entry.site is None and (about is None or at.entry.about == about)
     ]
-    return found[-1] if found else None
+    return documents[-1] if documents else None
 
 
 def documents_for(
@@ -247,7 +247,7 @@ def document_about(facts: LogFacts, what: str, index: int, prompt: bool) -> int 
     With `prompt` it must come before the next round after that entry.
     """
     limit = facts.next_round(index)
-    found = (
+    answers = (
         at.index
         for at in facts.of(Document)
         if at.entry.what == what
@@ -255,7 +255,7 @@ def document_about(facts: LogFacts, what: str, index: int, prompt: bool) -> int 
         and at.entry.issued <= at.day
         and (not prompt or limit is None or at.index < limit)
     )
-    return next(found, None)
+    return next(answers, None)
 
 
 def years_after(day: str, years: int, months: int = 0) -> tuple[int, int, int]:

@@ -125,8 +125,8 @@ class LogFacts:
         self, kind: type[_Kind], before: int | None = None
     ) -> DatedEntry[_Kind] | None:
         """Return the last entry of a kind, of those before an index if one is given."""
-        found = [at for at in self.of(kind) if before is None or at.index < before]
-        return found[-1] if found else None
+        logged = [at for at in self.of(kind) if before is None or at.index < before]
+        return logged[-1] if logged else None
 
     @cached_property
     def rounds(self) -> tuple[DatedRound, ...]:

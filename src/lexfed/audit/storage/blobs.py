@@ -83,9 +83,9 @@ class Blobs:
         if folder is None:
             return ()
         with folder:
-            found = folder.listing("")
-        found.pop(PART, None)
-        for name, is_folder in found.items():
+            names = folder.listing("")
+        names.pop(PART, None)
+        for name, is_folder in names.items():
             if is_folder or not _DIGEST.fullmatch(name.removesuffix(_ERASED)):
                 raise AuditError(
                     f"`{self._path}` holds {name[-100:]!a}, which is no blob",
@@ -93,8 +93,8 @@ class Blobs:
                 )
         return tuple(
             name
-            for name in found
-            if not name.endswith(_ERASED) and name + _ERASED not in found
+            for name in names
+            if not name.endswith(_ERASED) and name + _ERASED not in names
         )
 
     def erase(self, digest: str) -> None:

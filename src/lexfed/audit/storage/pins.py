@@ -10,8 +10,6 @@ beside its keys, so that whoever restores the log does not restore the pin with 
 auditor keeps one beside the policy file. Everyone can read a pin: it is a signed note.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -67,11 +65,11 @@ def check_pin(pin: Checkpoint, origin: str, tree: Tree) -> None:
             f"log `{origin}` has {tree.size} entries, but {pin.size} were pinned",
             "was it restored from a backup? entries after the backup are missing",
         )
-    found = tree.root(pin.size)
-    if found != pin.root:
+    root = tree.root(pin.size)
+    if root != pin.root:
         raise AuditError(
             f"log `{origin}` is not the pinned one: root of its first {pin.size} "
-            f"entries: expected {pin.root.hex()}, got: {found.hex()}",
+            f"entries: expected {pin.root.hex()}, got: {root.hex()}",
             "two histories were signed; keep both, they are proof of it",
         )
 
@@ -88,7 +86,13 @@ def write_pin(keys: Path, note: bytes, tree: Tree, *log_keys: VerifierKey) -> No
     new = open_checkpoint(note, *log_keys)
     checkpoint = new.checkpoint
     check_pin(checkpoint, checkpoint.origin, tree)
-    with _alone(keys / "pins"):
+    folder = keys / "pins"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock.on_folder(folder)
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    with lock:  # between reading the old pin and writing the new one
         old = read_pin(keys, checkpoint.origin, *log_keys)
         joined = new.note
         if old is not None:
@@ -101,18 +105,6 @@ def write_pin(keys: Path, note: bytes, tree: Tree, *log_keys: VerifierKey) -> No
             if checkpoint.size == old.checkpoint.size:
                 joined = old.note.with_signatures(new.note.signatures)
         write_atomically(pin_path(keys, checkpoint.origin), joined.to_bytes())
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    # Between reading the old pin and writing the new one nobody else may write.
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock.on_folder(folder)
-    except OSError as error:
-        raise _unusable(folder, error) from error
-    with lock:
-        yield
 
 
 def _unusable(path: Path, error: OSError) -> RunFolderError:

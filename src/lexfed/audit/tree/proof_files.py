@@ -159,8 +159,8 @@ def _split(data: bytes) -> tuple[list[str], bytes]:
 
 
 def _number(lines: list[str], keyword: str, where: str) -> int:
-    found, _, text = (lines.pop(0) if lines else "").partition(" ")
-    if found != keyword:
+    word, _, text = (lines.pop(0) if lines else "").partition(" ")
+    if word != keyword:
         raise AuditError(f"{where}: expected a line `{keyword} <number>`")
     return parse_decimal(text, f"{where}, `{keyword}`")
 

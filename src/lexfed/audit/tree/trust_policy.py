@@ -39,6 +39,18 @@ from lexfed.signing.notes import (
 )
 
 NO_QUORUM = "none"
+MAX_BYTES = 1024 * 1024
+MAX_ITEMS = 100
+"""Logs, witnesses or groups in one file; the specification asks for at least 32."""
+
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_USAGE = {
+    "log": "log <vkey> [<url>]",
+    "witness": "witness <name> <vkey> [<url>]",
+    "group": "group <name> all|any|<k> <member>...",
+    "quorum": "quorum <name>|none",
+}
 
 
 @dataclass(frozen=True)
@@ -101,38 +113,17 @@ class TrustPolicy:
             for signature in signed.note.signed_by(key)[:1]:
                 times[name] = verify_cosignature(signed.note.body, signature, key)
         met = self.met_by(times)
-        asked = self.quorum != NO_QUORUM
-        return TrustedCheckpoint(
-            signed, times, met, met and asked, self._words(times, met)
-        )
+        witnessed = met and self.quorum != NO_QUORUM
+        return TrustedCheckpoint(signed, times, met, witnessed, self._words(times, met))
 
     def _words(self, times: Mapping[str, int], met: bool) -> str:
         seen = ", ".join(f"`{name}`" for name in sorted(times)) or "no witness"
+        split = "a split view cannot be excluded"
         if self.quorum == NO_QUORUM:
-            return (
-                f"the policy asks for no witness (cosigned by {seen}): "
-                "a split view cannot be excluded"
-            )
+            return f"the policy asks for no witness (cosigned by {seen}): {split}"
         if met:
             return f"quorum `{self.quorum}` met: cosigned by {seen}"
-        return (
-            f"quorum `{self.quorum}` not met: cosigned by {seen}; "
-            "a split view cannot be excluded"
-        )
-
-
-MAX_BYTES = 1024 * 1024
-MAX_ITEMS = 100
-"""Logs, witnesses or groups in one file; the specification asks for at least 32."""
-
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
-_USAGE = {
-    "log": "log <vkey> [<url>]",
-    "witness": "witness <name> <vkey> [<url>]",
-    "group": "group <name> all|any|<k> <member>...",
-    "quorum": "quorum <name>|none",
-}
+        return f"quorum `{self.quorum}` not met: cosigned by {seen}; {split}"
 
 
 def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
@@ -153,15 +144,29 @@ def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
         raise AuditError(
             f"{where}: the last line has no newline", "the file may have been cut off"
         )
-    reading = _Reading(where)
+    reading = _Reading()
     for number, line in enumerate(text.split("\n")[:-1], start=1):
-        reading.line(number, line)
-    return reading.policy()
+        try:
+            reading.line(line)
+        except AuditError as error:
+            message = f"{where}:{number}: {error.message}"
+            raise AuditError(message, error.hint) from error
+    if reading.quorum is None:
+        raise AuditError(
+            f"{where}: no quorum",
+            "add a line `quorum <name>`, or `quorum none` to trust the log alone",
+        )
+    return TrustPolicy(
+        tuple(reading.logs),
+        reading.witnesses,
+        reading.groups,
+        reading.quorum,
+        reading.urls,
+    )
 
 
 class _Reading:
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self) -> None:
         self.logs: list[VerifierKey] = []
         self.witnesses: dict[str, VerifierKey] = {}
         self.groups: dict[str, WitnessGroup] = {}
@@ -170,42 +175,28 @@ class _Reading:
         self.members: set[str] = set()
         self.publics: set[bytes] = set()
 
-    def line(self, number: int, line: str) -> None:
+    def line(self, line: str) -> None:
         if _FORBIDDEN.search(line):
-            raise self._error(number, "has a control character")
-        fields = line.replace("\t", " ").split(" ")
-        fields = [field for field in fields if field]
+            raise AuditError("has a control character")
+        fields = [field for field in line.replace("\t", " ").split(" ") if field]
         if not fields or fields[0].startswith("#"):
             return
         keyword, *rest = fields
-        try:
-            match keyword, rest:
-                case "log", [vkey] | [vkey, _]:
-                    self._log(vkey)
-                case "witness", [name, vkey]:
-                    self._witness(name, vkey)
-                case "witness", [name, vkey, url]:
-                    self._witness(name, vkey)
-                    self.urls[name] = url
-                case "group", [name, threshold, *members] if members:
-                    self._group(name, threshold, members)
-                case "quorum", [name]:
-                    self._quorum(name)
-                case _:
-                    usage = _USAGE.get(keyword, "log, witness, group or quorum")
-                    raise AuditError(f"expected `{usage}`")
-        except AuditError as error:
-            raise self._error(number, error.message, error.hint) from error
-
-    def policy(self) -> TrustPolicy:
-        if self.quorum is None:
-            raise AuditError(
-                f"{self.where}: no quorum",
-                "add a line `quorum <name>`, or `quorum none` to trust the log alone",
-            )
-        return TrustPolicy(
-            tuple(self.logs), self.witnesses, self.groups, self.quorum, self.urls
-        )
+        match keyword, rest:
+            case "log", [vkey] | [vkey, _]:
+                self._log(vkey)
+            case "witness", [name, vkey]:
+                self._witness(name, vkey)
+            case "witness", [name, vkey, url]:
+                self._witness(name, vkey)
+                self.urls[name] = url
+            case "group", [name, threshold, *members] if members:
+                self._group(name, threshold, members)
+            case "quorum", [name]:
+                self._quorum(name)
+            case _:
+                usage = _USAGE.get(keyword, "log, witness, group or quorum")
+                raise AuditError(f"expected `{usage}`")
 
     def _log(self, vkey: str) -> None:
         key = VerifierKey.parse(vkey)
@@ -261,9 +252,6 @@ class _Reading:
         if key.public in self.publics:
             raise AuditError(f"the public key of `{key.name}` is listed twice")
         self.publics.add(key.public)
-
-    def _error(self, number: int, what: str, hint: str = "") -> AuditError:
-        return AuditError(f"{self.where}:{number}: {what}", hint)
 
 
 def _check_count(what: str, count: int) -> None:

@@ -191,7 +191,7 @@ class WitnessFolder:
         return logs
 
     def _read_state(self) -> dict[str, CosignedCheckpoint]:
-        found = {}
+        state = {}
         for name in self._files.listing("state"):
             path = f"{self._files.path}/state/{name}"
             data = self._files.read(f"state/{name}", MAX_NOTE) or b""
@@ -201,8 +201,8 @@ class WitnessFolder:
                 raise AuditError(f"`{path}`: {error.message}", error.hint) from error
             if digest_of(seen.checkpoint.origin) != name:
                 raise AuditError(f"`{path}` is of `{seen.checkpoint.origin}`")
-            found[name] = seen
-        return found
+            state[name] = seen
+        return state
 
     def _read(self, name: str, limit: int) -> str:
         data = self._files.read(name, limit)

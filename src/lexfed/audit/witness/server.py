@@ -244,8 +244,8 @@ def serve(
     def reload(*_: object) -> None:
         server.reload_wanted = True
 
-    wanted = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
-    before = {number: signal.signal(number, wanted[number]) for number in wanted}
+    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+    before = {number: signal.signal(number, each) for number, each in handlers.items()}
     try:
         started(server)
         server.serve_forever(poll_interval=0.2)

@@ -48,11 +48,11 @@ def last_witnessed(
     ]
     roots: dict[tuple[str, int], bytes] = {}
     for trusted in witnessed:
-        found = trusted.signed.checkpoint
-        if roots.setdefault((found.origin, found.size), found.root) != found.root:
+        origin, size = trusted.signed.checkpoint.origin, trusted.signed.checkpoint.size
+        root = trusted.signed.checkpoint.root
+        if roots.setdefault((origin, size), root) != root:
             raise AuditError(
-                f"witnesses vouch for two histories of `{found.origin}` at size "
-                f"{found.size}",
+                f"witnesses vouch for two histories of `{origin}` at size {size}",
                 "their keys were stolen too, or the policy's quorum is too small",
             )
     return max(witnessed, key=lambda each: each.signed.checkpoint.size, default=None)
