@@ -290,7 +290,7 @@ class Governance(Entry):
 
 
 class RecordOfProcessing(Entry):
-    """A record of processing activities (GDPR Art. 30), by groups, which the role decides.
+    """A record of processing activities (GDPR Art. 30), by the groups of its role.
 
     Attributes:
         categories: code words of the categories of data it lists; None: no list.

@@ -13,10 +13,10 @@ RFC 8785 bytes of
 It tells nothing about the site's rows, its sum or its name: only that the holder of the
 key answered this round of this run in this log. `query` is the digest of the message
 that was answered; null with mechanism `none`, where that message holds values without
-noise. `event` is the digest of the event of the whole release as the round's entry holds
-it, so a coordinator that logs other noise than it asked for needs other signatures; it
-is left out with mechanism `none` and in logs of before. `answer` binds the site to the
-very sum that it sent, and hides it:
+noise. `event` is the digest of the event of the whole release, as the round's entry
+holds it, so a coordinator that logs other noise than it asked for needs other
+signatures; it is left out with mechanism `none` and in logs of before. `answer` binds
+the site to the very sum that it sent, and hides it:
 
     answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
 

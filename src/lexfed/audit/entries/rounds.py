@@ -97,10 +97,6 @@ class ChargedEvent(ClosedModel):
         )
 
 
-EVENT_VERSION = VERSION
-"""Version of the ledger's events that `ChargedEvent` mirrors."""
-
-
 class Participation(ClosedModel):
     """The number of sites in a round, and the evidence for it.
 

@@ -4,8 +4,8 @@
 `verify_run` turns a run folder into a `RunVerdict`, one line for each claim.
 Start with `run_folder`, which lists the claims in the order of trust; `verdict`
 holds the lines. `entry_order`, `files` and `outside_evidence` ask whether the
-log is whole and genuine, `plan`, `spending` and `claim` whether it proves the
-stated epsilon, `participation` and `masked_sums` whether as many sites agreed
+log is whole and genuine, `budgets` and `claim` whether it proves the stated
+epsilon, `participation` and `masked_sums` whether as many sites agreed
 and took part as stated.
 
 A check is a function of the evidence that returns its finding in words or a

@@ -6,7 +6,7 @@ from typing import Any
 
 from lexfed.audit.entries import CohortAssumptions, CompletionEntry, FeatureTags
 from lexfed.audit.log.evidence import Evidence
-from lexfed.audit.verify.plan import NOT_PRIVATE, LoggedPlan, read_plan, shown
+from lexfed.audit.verify.budgets import NOT_PRIVATE, LoggedPlan, read_plan, shown
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.canonical import digest
 from lexfed.data.encoding import Encoding

@@ -28,8 +28,8 @@ from lexfed.audit.entries.masking_record import (
     session_of,
 )
 from lexfed.audit.log.evidence import Evidence, IndexedEntry
+from lexfed.audit.verify.budgets import charges, read_plan
 from lexfed.audit.verify.participation import receipts_in, site_keys
-from lexfed.audit.verify.plan import charges, read_plan
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import AuditError
 

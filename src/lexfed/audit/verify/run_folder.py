@@ -27,14 +27,13 @@ from lexfed.audit.rules import (
 )
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.verify import (
+    budgets,
     claim,
     entry_order,
     files,
     masked_sums,
     outside_evidence,
     participation,
-    plan,
-    spending,
 )
 from lexfed.audit.verify.verdict import (
     Check,
@@ -107,9 +106,9 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("rounds", entry_order.gap_free),
     ("blobs", files.blobs),
     ("feature tags", claim.feature_tags),
-    ("budget plan", plan.budget_plan),
-    ("round events", plan.events),
-    ("budgets spent", spending.spent),
+    ("budget plan", budgets.budget_plan),
+    ("round events", budgets.events),
+    ("budgets spent", budgets.spent),
     ("claim", claim.claim),
     ("participants", participation.participants),
     ("secure aggregation", masked_sums.aggregation),
@@ -137,7 +136,7 @@ def _findings(done: Mapping[str, Check]) -> VerifierFindings:
     whole = ("entry signatures", "bindings", "genesis", "references")
     charged = ("budget plan", "round events", "budgets spent")
     within_budget = all(done[name].status is not Status.FAIL for name in charged)
-    private = not done["budget plan"].detail.startswith(plan.NOT_PRIVATE)
+    private = not done["budget plan"].detail.startswith(budgets.NOT_PRIVATE)
     masked = done["secure aggregation"].status
     return VerifierFindings(
         log=all(done[name].status is Status.OK for name in whole),
