@@ -115,7 +115,7 @@ class Participation(ClosedModel):
 
 
 class Aggregation(ClosedModel):
-    """Evidence of secure aggregation: docs/reference/log.md ("Masked sums") has the fields."""
+    """Evidence of secure aggregation; see docs/reference/log.md, "Masked sums"."""
 
     protocol: CodeWord
     threshold: JsonCount | None

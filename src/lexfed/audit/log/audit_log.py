@@ -226,9 +226,9 @@ class AuditLog:
         """Open a log to append to it; everything in it is verified first.
 
         The keys are those in force. A log smaller than `floor`, a size that others have
-        seen, is an old copy. Checkpoints of before may be signed with `former` keys. In the
-        folder `pins` every checkpoint is pinned. A `successor` signs checkpoints from now
-        on in place of the log's key; the first entry that is appended must say so.
+        seen, is an old copy. Checkpoints of before may be signed with `former` keys. In
+        the folder `pins` every checkpoint is pinned. A `successor` signs checkpoints
+        from now on in place of the log's key; the first entry appended must say so.
         """
         signer = successor or keys.log
         known = (keys.log.verifier, *former)

@@ -179,7 +179,7 @@ class Evidence:
 
     @cached_property
     def parties(self) -> tuple[Party, ...]:
-        """The parties of the run; `AuditError` if the cited roster is missing or unsound."""
+        """The parties of the run; `AuditError` if the roster is missing or unsound."""
         return parties_of(self.genesis, self.blobs)
 
     def of(self, kind: type[_Kind]) -> tuple[IndexedEntry[_Kind], ...]:

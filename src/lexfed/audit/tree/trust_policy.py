@@ -99,8 +99,8 @@ class TrustPolicy:
     def check(self, data: bytes, *log_keys: VerifierKey) -> TrustedCheckpoint:
         """Check the signatures of a checkpoint and whether its witnesses suffice.
 
-        Keys of the log are used only if the policy lists no log. A quorum that is not met
-        is no error: the result says so, and why.
+        Keys of the log are used only if the policy lists no log. A quorum that is not
+        met is no error: the result says so, and why.
 
         Guarantees:
             Nothing is returned unless a listed log signed the checkpoint.

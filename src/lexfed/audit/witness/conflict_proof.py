@@ -92,7 +92,7 @@ class Conflict:
         return cls(keys, read.index, _side(read.first), _side(read.second))
 
     def verify(self, *log_keys: VerifierKey) -> str:
-        """Check that the holder of the log's keys signed two histories; say what is proven.
+        """Check that the holder of the log's keys signed two histories; say which.
 
         The keys are the log's as the reader knows them; those in the file only say whom
         it accuses.

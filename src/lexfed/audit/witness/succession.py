@@ -20,8 +20,8 @@ def last_witnessed(
 ) -> TrustedCheckpoint | None:
     """Return the largest of these checkpoints that a quorum of witnesses vouches for.
 
-    The notes are signed checkpoints of one log, from anywhere: the log, pins, witnesses.
-    The policy has the log's keys and the witnesses to trust.
+    The notes are signed checkpoints of one log, from anywhere: the log, pins,
+    witnesses. The policy has the log's keys and the witnesses to trust.
 
     Guarantees:
         A checkpoint without a quorum never counts, whoever signed it.
