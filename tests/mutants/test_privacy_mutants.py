@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lexfed.audit.verify import plan as logged_plan
+from lexfed.audit.verify import budgets as logged_budgets
 from lexfed.config import loads
 from lexfed.errors import ConfigError
 from lexfed.privacy import filters
@@ -150,7 +150,7 @@ def _order_of_another_plan(patch: Patch) -> None:
 
 
 def _rounds_unheld(patch: Patch) -> None:
-    patch.setattr(logged_plan, "_after", lambda before, *_: before)
+    patch.setattr(logged_budgets, "_after", lambda before, *_: before)
 
 
 def _parts_unproven(patch: Patch) -> None:
