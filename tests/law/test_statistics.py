@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of values: their bounds, their meaning, and that they decide nothing."""
+"""Statistics of columns: their bounds, their meaning, and that they decide nothing."""
+
+from math import log, log2
 
 import numpy as np
 import pytest
@@ -8,18 +10,47 @@ from hypothesis import strategies as st
 
 from lexfed.law.tagger.fusion import NOTHING
 from lexfed.law.tagger.recognise.recogniser import sample_of
-from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.law.tagger.value_evidence import (
+from lexfed.law.tagger.statistics import (
+    Statistics,
+    divergence,
     evidence_of_statistics,
     kernel_entropy,
     numbers_of,
+    shannon,
+    statistics_of,
 )
+from lexfed.law.tagger.suggestions import DescribedColumn
+
+
+def of(*values: str, reference: dict[str, float] | None = None) -> Statistics:
+    return statistics_of(sample_of(DescribedColumn("t", "x", values=values)), reference)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(), max_size=60))
-def test_spread_is_between_0_and_1(numbers: list[float]) -> None:
-    assert 0.0 <= kernel_entropy(numbers) <= 1.0
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=8),
+            st.floats(allow_nan=False, allow_infinity=False).map(str),
+            st.integers(-9, 9).map(str),
+        ),
+        max_size=60,
+    )
+)
+def test_every_figure_is_between_0_and_1(values: list[str]) -> None:
+    figures = of(*values)
+    for figure in vars(figures).values():
+        assert figure is None or 0.0 <= figure <= 1.0
+
+
+def test_entropy_of_discrete_values() -> None:
+    assert shannon({"a": 8}) == 0.0
+    assert shannon({"a": 1, "b": 1, "c": 1, "d": 1}) == pytest.approx(1.0)
+    # Two equal halves of eight: 1 bit of the 3 that eight values can have.
+    assert shannon({"a": 4, "b": 4}) == pytest.approx(1 / 3)
+    quarter = -(0.25 * log2(0.25) + 0.75 * log2(0.75)) / 3
+    assert shannon({"a": 2, "b": 6}) == pytest.approx(quarter)
+    assert shannon({}) == 0.0
 
 
 def test_spread_of_numbers() -> None:
@@ -43,6 +74,29 @@ def test_spread_does_not_depend_on_units() -> None:
     numbers = list(rng.normal(size=100))
     scaled = [1e300 * n for n in numbers]
     assert kernel_entropy(scaled) == pytest.approx(kernel_entropy(numbers))
+
+
+def test_uniqueness_missingness_and_length() -> None:
+    figures = of("aaaa", "aaaa", "bbbb", "", "NA", "?")
+    assert figures.uniqueness == pytest.approx(2 / 3)
+    assert figures.missingness == pytest.approx(0.5)
+    assert figures.length == pytest.approx(4 / 64)
+    assert of("x" * 300).length == 1.0
+    assert of("", "").missingness == 1.0
+
+
+def test_divergence_from_a_stated_reference() -> None:
+    counts = {"m": 50, "f": 50}
+    assert divergence(counts) == 0.0
+    assert divergence(counts, {"m": 0.5, "f": 0.5}) == 0.0
+    kl = 0.5 * log(0.5 / 0.9) + 0.5 * log(0.5 / 0.1)
+    stated = divergence(counts, {"m": 0.9, "f": 0.1})
+    assert stated == pytest.approx(1 - np.exp(-kl))
+    assert divergence({"z": 10}, {"m": 1.0}) > 0.99
+    assert divergence({}) == 0.0
+    assert of("m", "f", reference={"m": 0.9, "f": 0.1}).divergence == pytest.approx(
+        stated
+    )
 
 
 @pytest.mark.parametrize("values", [("E11.9",), ("1-2",), ("0x10",), ("1,5",), ("",)])

@@ -23,7 +23,6 @@ Guarantees:
     Identifiers are never reported as proxies: a key determines everything.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,12 +32,9 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.law.tagger.recognise.recogniser import MISSING, MOST_VALUES
+from lexfed.law.tagger.statistics import FEW, NUMBER
 from lexfed.law.tagger.suggestions import DescribedColumn, Proxy, Suggestion
 
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-"""A number; a diagnosis such as E11.9 is none."""
-FEW = 12
-"""Different numbers up to which they are codes rather than measurements."""
 _X = log(100_000.0)
 MOST_LEVELS = 20
 FEWEST_ROWS = 30

@@ -7,11 +7,7 @@ Guarantees:
 """
 
 from collections.abc import Iterator, Sequence
-from math import exp, log, pi
 
-import numpy as np
-
-from lexfed.law.tagger.proxies import FEW, NUMBER
 from lexfed.law.tagger.recognise.cell_words import (
     evidence_of_texts,
     evidence_of_vocabularies,
@@ -31,7 +27,8 @@ from lexfed.law.tagger.recognise.table_context import (
     evidence_of_keys,
     evidence_of_surrogates,
 )
-from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence, evidence_for
+from lexfed.law.tagger.statistics import evidence_of_statistics
+from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence
 
 NATIONAL: tuple[Recogniser, ...] = (*WESTERN, *EASTERN, *AMERICAN, *OTHERS)
 """Numbers that authorities give to people."""
@@ -40,10 +37,6 @@ RECOGNISERS: tuple[Recogniser, ...] = (
     *GENES, *VEHICLES,
 )  # fmt: skip
 """All recognisers of single values."""
-_MOST = 128
-"""Most numbers for a density estimate, whose kernel takes the square of it."""
-_CONFIRMS = 0.3
-_GAUSS = 0.5 * log(2.0 * pi * 2.718281828459045)
 NEAR = 1.0
 """Most log-odds by which a second reading of the same values may be weaker."""
 
@@ -103,58 +96,3 @@ def evidence_of_recognisers(sample: Sample) -> list[TagEvidence]:
         if evidence.weight >= found[0].weight - NEAR:
             best.setdefault(evidence.category, evidence)
     return list(best.values())
-
-
-def evidence_of_statistics(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield confirmations by figures, in words; their weight decides nothing.
-
-    The figures are computed from people's data and stay on this machine. High
-    uniqueness alone says nothing: row numbers and measurements have it too.
-    """
-    fractions = sum("." in value for value in sample.values) / len(sample.values)
-    unique = len(sample.distinct) / len(sample.values)
-    lengths = {len(value) for value in sample.distinct}
-    numbers = numbers_of(sample)
-    if numbers is not None and fractions > 0.3:
-        if len(sample.distinct) > FEW and kernel_entropy(numbers) > 0.2:
-            text = "the values are measured numbers"
-            for category in ("health", "financial", "environment"):
-                yield evidence_for("statistics", category, _CONFIRMS, text)
-    elif unique > 0.98 and len(lengths) <= 2 and len(sample.values) > 20:
-        text = "nearly every value is different and of the same length, as keys are"
-        for category in ("person_key", "technical"):
-            yield evidence_for("statistics", category, _CONFIRMS, text)
-
-
-def numbers_of(sample: Sample) -> Sequence[float] | None:
-    """Return the values as numbers if all of them are, or None."""
-    if not sample.values or not all(map(NUMBER.fullmatch, sample.distinct)):
-        return None
-    return [float(value) for value in sample.values]
-
-
-def kernel_entropy(numbers: Sequence[float]) -> float:
-    """Return the spread exp(2 (h - h_normal)) of numbers: 1 if normal, near 0 clumped.
-
-    A Gaussian kernel with Silverman's bandwidth on standardised numbers; h is minus
-    the mean log density at the numbers themselves, each of which counts for its own
-    density, so that one far from all others stays finite. The normal distribution
-    has the largest h of its variance, so the ratio is at most 1 but for chance, which
-    is cut off.
-    """
-    step = max(1, -(-len(numbers) // _MOST))
-    x = np.asarray(numbers[::step], dtype=np.float64)
-    x = x[np.isfinite(x)]
-    scale = float(np.abs(x).max()) if x.size else 0.0
-    if x.size < 5 or scale == 0.0:
-        return 0.0
-    x = x / scale  # so that no square overflows
-    deviation = float(x.std())
-    if deviation < 1e-12:
-        return 0.0
-    x = (x - x.mean()) / deviation
-    width = 1.06 * x.size**-0.2
-    kernel = np.exp(-0.5 * ((x[:, None] - x[None, :]) / width) ** 2)
-    density = kernel.sum(axis=1) / (x.size * width * np.sqrt(2.0 * pi))
-    h = -float(np.log(density).mean())
-    return min(1.0, exp(2.0 * min(0.0, h - _GAUSS)))
