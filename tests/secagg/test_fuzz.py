@@ -179,7 +179,6 @@ def _fuzz_server(coins: random.Random, each: int) -> int:
     return tried
 
 
-@pytest.mark.no_cover
 def test_ten_thousand_broken_messages() -> None:
     coins = random.Random(20170281)
     tried = 0
