@@ -82,10 +82,13 @@ def test_room_is_reserved_for_the_rest_and_given_back() -> None:
         assert purse.ledger.book().meters["label:gdp"].reserved == 0
 
 
-def test_a_commit_whose_pin_failed_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_commit_whose_pin_failed_is_settled(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
     """The charge is in the ledger although the purse heard an error."""
     with books() as made:
-        site = made.site()
+        site = made.site() if elsewhere else SitePurse(made.own(), made.purse())
         with monkeypatch.context() as patch:
 
             def failed(*_: object) -> None:
