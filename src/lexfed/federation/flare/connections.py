@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Last known addresses of the other parties, and their dates, for people who wonder.
+"""Last known addresses of the other parties, and their dates, for an investigation.
 
 TLS keys of a kit can be stolen, and whoever has them can connect in its name. Nothing
 that is signed can be forged with them, but rounds fail, and nobody would know why. So
@@ -45,7 +45,7 @@ class PeerConnection:
     """The connection of a party.
 
     Attributes:
-        address: where it connected from last; for a site, where the coordinator is.
+        address: where it connected from last; at a site, where the coordinator is.
         since: when that address was new.
         before: the address before it; empty if there was none.
         registered: when the party registered last; empty if it has not.
@@ -80,8 +80,8 @@ class _Row(BaseModel):
 def last_connections(kit: Kit) -> dict[str, PeerConnection]:
     """Return the last connections of parties, by name; damaged ones are not known."""
     try:
-        found = json.loads((kit.flare_folder / FILE).read_bytes())
-        rows = {name: _Row.model_validate(row) for name, row in found.items()}
+        content = json.loads((kit.flare_folder / FILE).read_bytes())
+        rows = {name: _Row.model_validate(row) for name, row in content.items()}
     except (OSError, ValueError, AttributeError, ValidationError):
         return {}
     return {name: PeerConnection(**row.model_dump()) for name, row in rows.items()}

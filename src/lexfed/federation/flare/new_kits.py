@@ -4,7 +4,7 @@
 FLARE makes the certificates: a root for the project, and one certificate each for the
 coordinator, every site and the administrator. All other files are ours. When the kits
 are written, the key of the root is gone: nobody can make a certificate for this
-deployment any more, and who wants another site makes a new deployment.
+deployment any more, and another site needs a new deployment.
 
 The TLS keys of all sites are made here, in one place. So whoever runs this could keep
 copies, and speak as a site to the coordinator. That is why no guarantee to a site rests
@@ -129,9 +129,9 @@ def _certificates(
 
 
 class _Silent:
-    """A sink for FLARE's words; `lexfed` says it in its own."""
+    """A sink for FLARE's messages; `lexfed` has its own."""
 
-    def info(self, _said: str) -> None:
+    def info(self, _message: str) -> None:
         pass
 
     debug = warning = error = info

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines on the terminal while a coordinator or site runs: few, and no secrets.
 
-FLARE says much in its logs, and those stay in the kit. Here a few of its messages are
-said again in other words, one line each, and the same line never twice in a row. A
-message that is not known here is not shown.
+FLARE's logs are long, and stay in the kit. Here a few of its messages are repeated in
+other words, one line each, and the same line never twice in a row. Unknown messages are
+not shown.
 """
 
 import contextlib
@@ -38,22 +38,21 @@ _KNOWN = tuple((re.compile(pattern), words) for pattern, words in _WORDS)
 def words_for(message: str) -> str | None:
     """Return the terminal's line for a message of FLARE's log, if there is one."""
     for pattern, words in _KNOWN:
-        found = pattern.match(message)
-        if found is None or message.endswith(" is starting"):
-            continue
-        return words.format(*found.groups())
+        match = pattern.match(message)
+        if match is not None and not message.endswith(" is starting"):
+            return words.format(*match.groups())
     return None
 
 
 class Notices(logging.Handler):
-    """Says on the terminal what is worth a line; silent where there is none."""
+    """Shows notable messages on the terminal; silent where there is none."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say a message in other words, unless it was the last one said."""
+        """Show a message in other words, unless it was the last one shown."""
         words = words_for(record.getMessage())
         if words is None or words == self._last or terminal is None:
             return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check before anything starts: a kit is as it was made, or nothing runs.
 
-Settings are compared with what `kit_settings` says, key by key, so that a weaker one is
-found even if nobody thought of it here. Every problem is one line: the file, what is
-wrong with it and what follows, with what to do.
+Settings are compared with `kit_settings`, key by key, so that a weaker one is found
+even if nobody thought of it here. Every problem is one line: the file, the deviation,
+its consequence and the remedy.
 """
 
 import json
@@ -106,7 +106,7 @@ def _permissions(kit: Kit) -> Iterator[Problem]:
         try:
             status = path.lstat()
         except OSError:
-            continue  # what is missing is said elsewhere
+            continue  # missing files are found elsewhere
         if stat.S_ISLNK(status.st_mode):
             yield Problem(str(path), "a link", "put the file itself there")
         elif status.st_uid != os.geteuid():
@@ -125,8 +125,7 @@ def _permissions(kit: Kit) -> Iterator[Problem]:
 
 
 def _settings_folders(kit: Kit) -> list[Path]:
-    folders = {(kit.folder / path).parent for path in kit_settings(kit)}
-    return sorted(folders)
+    return sorted({(kit.folder / path).parent for path in kit_settings(kit)})
 
 
 def _setting(path: Path, expected: Any) -> Iterator[Problem]:
@@ -201,28 +200,20 @@ def _strangers(kit: Kit) -> Iterator[Problem]:
 
 def _identity(kit: Kit) -> Iterable[Problem]:
     if not os.path.lexists(kit.identity_key):
-        return [
-            Problem(
-                str(kit.identity_key),
-                "this kit has no key of its own yet",
-                f"`lexfed site enrol {kit.folder}`"
-                if kit.role == "site"
-                else f"`lexfed deploy roster {kit.folder} ENROLMENT...` makes it",
-            )
-        ]
+        what = "this kit has no key of its own yet"
+        hint = f"`lexfed deploy roster {kit.folder} ENROLMENT...` makes it"
+        if kit.role == "site":
+            hint = f"`lexfed site enrol {kit.folder}`"
+        return [Problem(str(kit.identity_key), what, hint)]
     problems = list(_attempt(load_key, kit.identity_key))
-    if problems:
-        return problems
-    if not kit.roster.exists():
-        return [
-            Problem(
-                str(kit.roster),
-                "nobody has told this kit who takes part",
-                "`lexfed deploy roster` at the coordinator, then "
-                f"`lexfed site roster {kit.folder} roster.json`",
-            )
-        ]
-    return _attempt(read_roster, kit)
+    if problems or kit.roster.exists():
+        return problems or _attempt(read_roster, kit)
+    what = "nobody has told this kit who takes part"
+    hint = (
+        "`lexfed deploy roster` at the coordinator, then "
+        f"`lexfed site roster {kit.folder} roster.json`"
+    )
+    return [Problem(str(kit.roster), what, hint)]
 
 
 def certificate_problems(kit: Kit) -> Iterator[Problem]:

@@ -50,10 +50,10 @@ def write_job(
         "task_result_filters": [],
         "components": [],
     }
-    parts = {
-        part: {"path": said.path, "args": dict(said.arguments)}
-        for part, said in (("coordinator", coordinator), ("site", site))
-    }
+    driver, worker = (
+        {"path": part.path, "args": dict(part.arguments)}
+        for part in (coordinator, site)
+    )
     files = {
         "meta.json": {
             "name": name,
@@ -63,12 +63,12 @@ def write_job(
         },
         "app/config/config_fed_server.json": {
             **common,
-            "workflows": [{"id": "epoch", **parts["coordinator"]}],
+            "workflows": [{"id": "epoch", **driver}],
         },
         "app/config/config_fed_client.json": {
             **common,
             # There are no tasks, but FLARE wants to know who would do them.
-            "executors": [{"tasks": ["none"], "executor": parts["site"]}],
+            "executors": [{"tasks": ["none"], "executor": worker}],
         },
     }
     job = folder / name
@@ -107,8 +107,8 @@ class AdminSession:
 
     def sites(self) -> frozenset[str]:
         """Return the sites that are connected."""
-        found = self._try(self._session.get_connected_client_list)
-        return frozenset(each.name for each in found)
+        clients = self._try(self._session.get_connected_client_list)
+        return frozenset(client.name for client in clients)
 
     def submit(self, job: Path) -> str:
         """Submit a job's folder; return FLARE's name for the job."""

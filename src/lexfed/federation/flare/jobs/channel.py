@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The channel of a FLARE job: pushes each site its message, waits for those who answer.
+"""The coordinator's end of a FLARE job: its channel, and one set-up epoch of a run.
+
+A restarted site, new keys and a resumed run all join at the boundary of a job, so a
+job is no longer than an epoch. The channel pushes each site its message and waits for
+those that answer.
 
 One `send_aux_request` per site and message, each in its own thread: FLARE's call for
 different messages to many (`multicast_aux_requests`) fails in 2.9.0, because the cell
 below it knows no abort signal; and an empty list of targets would reach everybody.
 
-Who waits for a dead site waits for nothing. So while answers are missing the channel
-asks for a sign of life, which a site gives even while it computes; after `missed` signs
-in a row it goes on without that site. A site that is dropped stays out until the next
+A dead site never answers. So while answers are missing the channel asks for a sign of
+life, which a site gives even while it computes; after `missed` signs in a row it goes
+on without that site. A site that is dropped stays out until the next
 job: FLARE does not let it back into this one.
 """
 
@@ -113,19 +117,19 @@ class FlareChannel:
         """
         begin = time.monotonic()
         intake.expect(most)
-        came = self._exchange(messages)
-        answers = {name: said for name, said in came.items() if len(said) <= most}
+        answers = self._exchange(messages)
+        answers = {name: a for name, a in answers.items() if len(a) <= most}
         _LOGGER.info(STAGE, len(answers), len(messages), time.monotonic() - begin)
         return answers
 
     def _exchange(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
-        said: queue.SimpleQueue[_SiteReport] = queue.SimpleQueue()
+        reports: queue.SimpleQueue[_SiteReport] = queue.SimpleQueue()
         waiting = set(messages) - self._gone
         # Ends the waiting of all threads: FLARE joins its own before a process ends.
         over = Signal(parent=self._abort)
         for name in waiting:
-            _in_background(self._ask, name, messages[name], said, over)
-        _in_background(self._watch, frozenset(waiting), said, over)
+            _in_background(self._ask, name, messages[name], reports, over)
+        _in_background(self._watch, frozenset(waiting), reports, over)
         answers: dict[str, bytes] = {}
         owed = dict.fromkeys(waiting, 0)
         until = time.monotonic() + self._patience.answer
@@ -133,19 +137,19 @@ class FlareChannel:
             while waiting and time.monotonic() < until:
                 self._require_job()
                 try:
-                    heard = said.get(timeout=_BETWEEN_LOOKS)
+                    report = reports.get(timeout=_BETWEEN_LOOKS)
                 except queue.Empty:
                     continue
-                if heard.name is None:
-                    lost = self._missed(heard.alive, waiting, owed)
+                if report.name is None:
+                    lost = self._missed(report.alive, waiting, owed)
                     self._gone |= lost
                     waiting -= lost
                     continue
-                waiting.discard(heard.name)
-                if heard.answer is not None:
-                    answers[heard.name] = heard.answer
-                elif not heard.spoke:
-                    self._gone.add(heard.name)
+                waiting.discard(report.name)
+                if report.answer is not None:
+                    answers[report.name] = report.answer
+                elif not report.spoke:
+                    self._gone.add(report.name)
         finally:
             over.trigger(True)
         # A job that ends makes its calls return: that is no word of a site.
@@ -173,19 +177,19 @@ class FlareChannel:
         self,
         name: str,
         message: bytes,
-        said: "queue.SimpleQueue[_SiteReport]",
+        reports: "queue.SimpleQueue[_SiteReport]",
         over: Signal,
     ) -> None:
         request = Shareable()
         request[CONTENT] = message
         replies = self._send([name], ASK, request, self._patience.answer, over)
         reply = replies.get(name)
-        said.put(_SiteReport(name, _content(reply), spoke=_spoke(reply)))
+        reports.put(_SiteReport(name, _content(reply), spoke=_spoke(reply)))
 
     def _watch(
         self,
         names: frozenset[str],
-        said: "queue.SimpleQueue[_SiteReport]",
+        reports: "queue.SimpleQueue[_SiteReport]",
         over: Signal,
     ) -> None:
         next_time = time.monotonic() + self._patience.pulse
@@ -195,7 +199,7 @@ class FlareChannel:
                 continue
             words = self._signs(names, over)
             alive = {name for name, word in words.items() if word}
-            said.put(_SiteReport(None, alive=frozenset(alive)))
+            reports.put(_SiteReport(None, alive=frozenset(alive)))
             next_time = time.monotonic() + self._patience.pulse
 
     def _signs(self, names: Collection[str], over: Signal) -> dict[str, str]:

@@ -77,13 +77,9 @@ class Enrolment(BaseModel):
         """Enrol a kit with the key that is in it."""
         key = load_key(kit.identity_key)
         public = encode_base64(key.public_key().public_bytes_raw())
-        signed = _signed(kit.project, kit.name, kit.pin, public)
+        proof = encode_base64(key.sign(_signed(kit.project, kit.name, kit.pin, public)))
         return cls(
-            project=kit.project,
-            name=kit.name,
-            pin=kit.pin,
-            public=public,
-            proof=encode_base64(key.sign(signed)),
+            project=kit.project, name=kit.name, pin=kit.pin, public=public, proof=proof
         )
 
     @classmethod
@@ -216,8 +212,8 @@ def _misfit(party: Enrolment, what: str) -> Problem:
 
 
 def _signed(project: str, name: str, pin: str, public: str) -> bytes:
-    said = {"project": project, "name": name, "pin": pin, "public": public}
-    return canonical_bytes({_PURPOSE: said})
+    content = {"project": project, "name": name, "pin": pin, "public": public}
+    return canonical_bytes({_PURPOSE: content})
 
 
 _Model = TypeVar("_Model", bound=BaseModel)

@@ -81,7 +81,8 @@ class Kit:
         """Read `kit.toml`; `startup_check.check_kit` checks the rest."""
         path = folder / "kit.toml"
         try:
-            said = _File.model_validate(parse_toml(_text(path)))
+            text = read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
+            file = _File.model_validate(parse_toml(text))
         except (OSError, UnicodeDecodeError) as error:
             raise RunFolderError(
                 f"`{folder}` is not a kit: it has no `kit.toml` that can be read",
@@ -93,20 +94,12 @@ class Kit:
             raise _damaged(path, f"`{key}`: {first['msg'].lower()}") from error
         except (ValueError, RecursionError) as error:
             raise _damaged(path, str(error).lower()) from error
-        if (said.role == COORDINATOR) != (said.name == COORDINATOR):
+        if (file.role == COORDINATOR) != (file.name == COORDINATOR):
             raise _damaged(path, "`name` and `role` are of different parties")
-        if said.name not in (COORDINATOR, *said.sites):
+        if file.name not in (COORDINATOR, *file.sites):
             raise _damaged(path, "`name` is not among `sites`")
-        return cls(
-            Path(os.path.abspath(folder)),
-            said.project,
-            said.role,
-            said.name,
-            said.host,
-            said.port,
-            said.pin,
-            tuple(said.sites),
-        )
+        values = {**file.model_dump(exclude={"version"}), "sites": tuple(file.sites)}
+        return cls(Path(os.path.abspath(folder)), **values)
 
     @classmethod
     def of_process(cls) -> Self:
@@ -125,10 +118,10 @@ class Kit:
 
     def environment(self) -> dict[str, str]:
         """Return the variables that tell processes of this kit its folder."""
-        said = {KIT_VARIABLE: str(self.folder)}
+        variables = {KIT_VARIABLE: str(self.folder)}
         if self.data is not None:
-            said[DATA_VARIABLE] = str(self.data)
-        return said
+            variables[DATA_VARIABLE] = str(self.data)
+        return variables
 
     @property
     def address(self) -> str:
@@ -196,7 +189,3 @@ def _damaged(path: Path, what: str) -> RunFolderError:
     return RunFolderError(
         f"`{path}`: {what}", "restore it from the kit that you were given"
     )
-
-
-def _text(path: Path) -> str:
-    return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every setting that FLARE reads in a kit, as values that `kit.toml` determines.
 
-Provisioning writes them and the start-up check compares them. So a kit differs from
-what is written here in nothing, and whoever reviews this file has reviewed all kits.
+`new_kits` writes them and `startup_check` compares them. So a kit
+differs in nothing from this file, and whoever reviews it has reviewed all kits.
 
 * TLS on every connection, with certificates at both ends. A process and its parent on
   the same machine speak through a socket in the kit, which other users cannot open.
@@ -154,15 +154,8 @@ def _authorization(kit: Kit) -> SettingsContent:
     allowed = _AT_A_SITE if kit.role == "site" else _AT_THE_COORDINATOR
     rights = {right: "any" if right in allowed else "none" for right in _RIGHTS}
     none = dict.fromkeys(_RIGHTS, "none")
-    return {
-        "format_version": "1.0",
-        "permissions": {
-            "project_admin": rights,
-            "org_admin": none,
-            "lead": none,
-            "member": none,
-        },
-    }
+    others = dict.fromkeys(("org_admin", "lead", "member"), none)
+    return {"format_version": "1.0", "permissions": {"project_admin": rights, **others}}
 
 
 # Processes of jobs speak to their parent through a file in the kit (`inner_socket`).
@@ -248,48 +241,40 @@ def _resources(kit: Kit) -> SettingsContent:
     }
 
 
-_SITE_COMPONENTS: list[SettingsContent] = [
-    {
-        "id": "resource_manager",
-        "path": "nvflare.app_common.resource_managers.gpu_resource_manager."
-        "GPUResourceManager",
-        "args": {
-            "num_of_gpus": 0,
-            "mem_per_gpu_in_GiB": 0,
-            "expiration_period": 300,
-        },
-    },
-    {
-        "id": "resource_consumer",
-        "path": "nvflare.app_common.resource_consumers.gpu_resource_consumer."
+def _part(part: str, path: str, /, **arguments: Any) -> SettingsContent:
+    return {"id": part, "path": path, "args": arguments}
+
+
+_SITE_COMPONENTS = [
+    _part(
+        "resource_manager",
+        "nvflare.app_common.resource_managers.gpu_resource_manager.GPUResourceManager",
+        num_of_gpus=0,
+        mem_per_gpu_in_GiB=0,
+        expiration_period=300,
+    ),
+    _part(
+        "resource_consumer",
+        "nvflare.app_common.resource_consumers.gpu_resource_consumer."
         "GPUResourceConsumer",
-        "args": {},
-    },
-    {
-        "id": "process_launcher",
-        "path": "lexfed.federation.flare.launcher.TolerantLauncher",
-        "args": {},
-    },
+    ),
+    _part("process_launcher", "lexfed.federation.flare.launcher.TolerantLauncher"),
 ]
-_COORDINATOR_COMPONENTS: list[SettingsContent] = [
-    {
-        "id": "job_scheduler",
-        "path": "nvflare.app_common.job_schedulers.job_scheduler.DefaultJobScheduler",
-        "args": {"max_jobs": 1},
-    },
-    {
-        "id": "job_manager",
-        "path": "nvflare.apis.impl.job_def_manager.SimpleJobDefManager",
-        "args": {"uri_root": "jobs", "job_store_id": "job_store"},
-    },
-    {
-        "id": "job_store",
-        "path": "lexfed.federation.flare.storage.KitStorage",
-        "args": {"name": "jobs"},
-    },
-    {
-        "id": "process_launcher",
-        "path": "lexfed.federation.flare.coordinator_launcher.CoordinatorLauncher",
-        "args": {},
-    },
+_COORDINATOR_COMPONENTS = [
+    _part(
+        "job_scheduler",
+        "nvflare.app_common.job_schedulers.job_scheduler.DefaultJobScheduler",
+        max_jobs=1,
+    ),
+    _part(
+        "job_manager",
+        "nvflare.apis.impl.job_def_manager.SimpleJobDefManager",
+        uri_root="jobs",
+        job_store_id="job_store",
+    ),
+    _part("job_store", "lexfed.federation.flare.storage.KitStorage", name="jobs"),
+    _part(
+        "process_launcher",
+        "lexfed.federation.flare.coordinator_launcher.CoordinatorLauncher",
+    ),
 ]
