@@ -50,9 +50,8 @@ class Learner:
         """Return the state at which every run of the programme begins."""
         model = untrained_model(self._programme.shapes)
         if self._programme.networks:
-            model = replace(
-                model, towers=tuple(map(network_part.begin_network, model.towers))
-            )
+            towers = tuple(map(network_part.begin_network, model.towers))
+            model = replace(model, towers=towers)
         return Progress(0, model, {})
 
     def release(self, progress: Progress, most_noise: bool = False) -> Release | None:
@@ -130,19 +129,22 @@ class Learner:
         if stage.kind == "importance":
             return self._learn_importance(stage, progress, mean, deviation)
         if stage.kind == "metrics":
-            return replace(progress, memory={**progress.memory, "histogram": released})
+            return progress.remember({"histogram": released})
         if stage.kind == "sketch":
             memory = self._sketches.learned(progress, release, released, len(missing))
             return replace(progress, memory=memory)
-        if stage.kind == "gradient" and self._programme.networks:
+        if stage.kind == "moments":
+            state = self._state(stage, progress)
+            state = estimates.learn_moments(self._facts(stage), state, mean, deviation)
+            return progress.remember(state.to_memory(stage.tower))
+        if stage.kind == "residuals":
+            return self._learn_residuals(stage, progress, mean, deviation)
+        if self._programme.networks:
             return self._learn_network(stage, progress, mean)
-        if stage.kind in ("gradient", "update"):
-            tower = progress.model.towers[stage.tower]
-            descent = DescentRelease(now, progress.step, release, mean)
-            tower, memory = self._descent.learn(descent, tower, progress.memory)
-            model = progress.model.with_tower(stage.tower, tower)
-            return replace(progress, model=model, memory=memory)
-        return self._learn_tower(stage, progress, mean, deviation)
+        tower = progress.model.towers[stage.tower]
+        descent = DescentRelease(now, progress.step, release, mean)
+        tower, memory = self._descent.learn(descent, tower, progress.memory)
+        return replace(progress, memory=memory).with_tower(stage.tower, tower)
 
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
@@ -150,79 +152,60 @@ class Learner:
         """Keep a tier's gradient and its noise, in the scale of single slots."""
         facts = self._facts(stage)
         radius = importance_radius(facts)
-        memory = {
-            f"{stage.tower}.importance": radius * mean.reshape(facts.size, -1),
-            f"{stage.tower}.importance.noise": np.array([radius * deviation]),
-        }
-        return replace(progress, memory={**progress.memory, **memory})
+        return progress.remember(
+            {
+                f"{stage.tower}.importance": radius * mean.reshape(facts.size, -1),
+                f"{stage.tower}.importance.noise": np.array([radius * deviation]),
+            }
+        )
 
     def _learn_labels(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
     ) -> Progress:
         facts = self._facts(stage)
         base = estimates.learn_labels(facts, self._base(progress), mean, deviation)
-        memory = {
-            "base.rate": base.rate,
-            "base.spread": np.array([base.spread, base.doubt]),
-        }
+        spread = np.array([base.spread, base.doubt])
         model = replace(progress.model, intercept=base.logits(facts.loss))
-        return replace(progress, model=model, memory={**progress.memory, **memory})
+        return replace(progress, model=model).remember(
+            {"base.rate": base.rate, "base.spread": spread}
+        )
 
-    def _base(self, progress: Progress) -> TargetEstimate:
-        memory = progress.memory
-        if "base.rate" not in memory:
-            outputs = self._programme.shapes[0].outputs
-            return unknown_target(self._programme.loss, outputs)
-        spread, doubt = memory["base.spread"].tolist()
-        return TargetEstimate(memory["base.rate"], spread, doubt)
-
-    def _learn_tower(
+    def _learn_residuals(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
     ) -> Progress:
-        """Learn statistics or a round of a tower that follows the rule."""
-        facts, memory = self._facts(stage), progress.memory
-        state = TowerState.from_memory(facts, stage.tower, memory)
-        if stage.kind == "moments":
-            state = estimates.learn_moments(facts, state, mean, deviation)
-            return replace(progress, memory={**memory, **state.to_memory(stage.tower)})
-        scales = self._scales(stage, progress, state)
+        facts, scales = self._facts(stage), self._scales(stage, progress)
+        state = self._state(stage, progress)
         state = estimates.learn_residuals(facts, scales, state, mean, deviation)
         weights, bias = estimates.weights_and_bias(facts, scales, state)
-        tower = progress.model.towers[stage.tower]
         flat = np.concatenate([weights.T.ravel(), bias])
+        tower = progress.model.towers[stage.tower]
         if self._programme.networks:
-            trained = replace(tower, skip=flat)
+            tower = replace(tower, skip=flat)
         else:
-            trained = replace(tower, parameters=flat)
-        return replace(
-            progress,
-            model=progress.model.with_tower(stage.tower, trained),
-            memory={**memory, **state.to_memory(stage.tower)},
-        )
+            tower = replace(tower, parameters=flat)
+        after = progress.with_tower(stage.tower, tower)
+        return after.remember(state.to_memory(stage.tower))
 
     def _residuals_question(
         self, stage: Stage, progress: Progress
     ) -> dict[str, Floats]:
-        facts = self._facts(stage)
-        state = TowerState.from_memory(facts, stage.tower, progress.memory)
-        scales = self._scales(stage, progress, state)
+        loss, state = self._programme.loss, self._state(stage, progress)
+        scales = self._scales(stage, progress)
         base = replace(self._base(progress), rate=scales.reference)
         radius = scales.focus_radius(state.focus)
         return {
             "centre": state.centre,
             "scale": scales.scale * state.focus / radius,
             "residual": np.array([scales.residual]),
-            "reference": base.logits(facts.loss),
-            "listen": np.array([float(listens(facts.loss, len(stage.releases)))]),
+            "reference": base.logits(loss),
+            "listen": np.array([float(listens(loss, len(stage.releases)))]),
         }
 
     def _network(self, stage: Stage, progress: Progress) -> Tower:
         """Return the tower as served, its network's inputs scaled by its statistics."""
-        facts = self._facts(stage)
-        state = TowerState.from_memory(facts, stage.tower, progress.memory)
-        scales = self._scales(stage, progress, state)
+        centre = self._state(stage, progress).centre
         tower = progress.model.towers[stage.tower]
-        return network_part.with_inputs(tower, state.centre, scales)
+        return network_part.with_inputs(tower, centre, self._scales(stage, progress))
 
     def _network_question(
         self, stage: Stage, progress: Progress
@@ -230,12 +213,10 @@ class Learner:
         """Ask at the weights of the last round, not at their average."""
         tower = self._network(stage, progress)
         weights = progress.memory.get(f"{stage.tower}.network", tower.parameters)
-        model = progress.model.with_tower(
-            stage.tower, replace(tower, parameters=weights)
-        )
+        asked = progress.with_tower(stage.tower, replace(tower, parameters=weights))
         base = self._base(progress)
         radius = network_part.clip_radius(tower, self._programme.loss, base)
-        return model, {"radius": np.array([radius])}
+        return asked.model, {"radius": np.array([radius])}
 
     def _learn_network(
         self, stage: Stage, progress: Progress, mean: Floats
@@ -249,20 +230,29 @@ class Learner:
         served, seen = network_part.averaged_weights(
             tower.parameters, weights, seen, progress.step, rounds
         )
-        memory = {weights_key: weights, seen_key: np.array([float(seen)])}
-        return replace(
-            progress,
-            model=progress.model.with_tower(
-                stage.tower, replace(tower, parameters=served)
-            ),
-            memory={**progress.memory, **memory},
-        )
+        after = progress.with_tower(stage.tower, replace(tower, parameters=served))
+        return after.remember({weights_key: weights, seen_key: np.array([float(seen)])})
 
-    def _scales(self, stage: Stage, progress: Progress, state: TowerState) -> Geometry:
+    def _base(self, progress: Progress) -> TargetEstimate:
+        memory = progress.memory
+        if "base.rate" not in memory:
+            outputs = self._programme.shapes[0].outputs
+            return unknown_target(self._programme.loss, outputs)
+        spread, doubt = memory["base.spread"].tolist()
+        return TargetEstimate(memory["base.rate"], spread, doubt)
+
+    def _facts(self, stage: Stage) -> RuleFacts:
+        return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)
+
+    def _state(self, stage: Stage, progress: Progress) -> TowerState:
+        facts = self._facts(stage)
+        return TowerState.from_memory(facts, stage.tower, progress.memory)
+
+    def _scales(self, stage: Stage, progress: Progress) -> Geometry:
         return geometry(
             self._facts(stage),
             self._base(progress),
-            state,
+            self._state(stage, progress),
             kappa=self._kappa(stage, progress),
             rounds=len(stage.releases),
         )
@@ -282,6 +272,3 @@ class Learner:
         if release is None:
             return 0.0
         return float(release.groups[0].sigma * self._programme.loudness(missing) ** 0.5)
-
-    def _facts(self, stage: Stage) -> RuleFacts:
-        return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)

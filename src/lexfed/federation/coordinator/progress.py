@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lexfed.arrays import Floats
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.programme.sketch_schedule import asked_numbers
-from lexfed.models.towers import Model
+from lexfed.models.towers import Model, Tower
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 
@@ -44,6 +44,14 @@ class Progress:
     memory: Memory
     stage: int = 0
     step: int = 0
+
+    def remember(self, memory: Memory) -> "Progress":
+        """Return the state with further released vectors."""
+        return replace(self, memory={**self.memory, **memory})
+
+    def with_tower(self, index: int, tower: Tower) -> "Progress":
+        """Return the state with one tower replaced."""
+        return replace(self, model=self.model.with_tower(index, tower))
 
     def after_round(self, stage: int, step: int) -> "Progress":
         """Return the state once a round at that place is over."""
