@@ -105,12 +105,12 @@ def connections_after(
 
 def _of(message: str) -> tuple[str, str]:
     """Return the party of a message, and the address if it is about a connection."""
-    if found := _FROM_SITE.match(message):
-        return found[2], found[1]
-    if found := _TO_SERVER.match(message):
-        return COORDINATOR, found[1]
-    if found := _SITE_IN.match(message):
-        return found[1] or found[2], ""
+    if match := _FROM_SITE.match(message):
+        return match[2], match[1]
+    if match := _TO_SERVER.match(message):
+        return COORDINATOR, match[1]
+    if match := _SITE_IN.match(message):
+        return match[1] or match[2], ""
     return (COORDINATOR if _WE_IN.match(message) else ""), ""
 
 

@@ -115,10 +115,10 @@ def _permissions(kit: Kit) -> Iterator[Problem]:
             )
         elif status.st_mode & (0o022 if path == kit.roster else 0o077):
             mode = "700" if path.is_dir() else "600"
-            found = f"{stat.S_IMODE(status.st_mode):o}"
+            actual = f"{stat.S_IMODE(status.st_mode):o}"
             yield Problem(
                 str(path),
-                f"other users may use it (mode {found}, expected: {mode})",
+                f"other users may use it (mode {actual}, expected: {mode})",
                 f"`chmod {mode} {path}`; if others may have read a key, ask for a new "
                 "deployment",
             )
@@ -130,11 +130,11 @@ def _settings_folders(kit: Kit) -> list[Path]:
 
 def _setting(path: Path, expected: Any) -> Iterator[Problem]:
     try:
-        found = json.loads(read_plain(path, MOST_OF_A_DOCUMENT, links=True))
+        actual = json.loads(read_plain(path, MOST_OF_A_DOCUMENT, links=True))
     except (OSError, ValueError):
         yield Problem(str(path), "missing, or not JSON", _PUT_BACK)
         return
-    for key, value, wanted in _differences(expected, found, ""):
+    for key, value, wanted in _differences(expected, actual, ""):
         follows = [text for word, text in _CONSEQUENCES if word in key.split(".")]
         what = f"`{key}` is {_shown(value)}, expected: {_shown(wanted)}"
         yield Problem(str(path), "; ".join([what, *follows[:1]]), _PUT_BACK)
@@ -143,18 +143,20 @@ def _setting(path: Path, expected: Any) -> Iterator[Problem]:
 _ABSENT = object()
 
 
-def _differences(expected: Any, found: Any, key: str) -> Iterator[tuple[str, Any, Any]]:
+def _differences(
+    expected: Any, actual: Any, key: str
+) -> Iterator[tuple[str, Any, Any]]:
     """Yield each key that differs, with what is there and what should be."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for name in [*expected, *(name for name in found if name not in expected)]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name in [*expected, *(name for name in actual if name not in expected)]:
             inner = f"{key}.{name}" if key else str(name)
             yield from _differences(
-                expected.get(name, _ABSENT), found.get(name, _ABSENT), inner
+                expected.get(name, _ABSENT), actual.get(name, _ABSENT), inner
             )
-    elif _named(expected) and _named(found):
-        yield from _differences(_by_id(expected), _by_id(found), key)
-    elif type(expected) is not type(found) or expected != found:
-        yield key, found, expected
+    elif _named(expected) and _named(actual):
+        yield from _differences(_by_id(expected), _by_id(actual), key)
+    elif type(expected) is not type(actual) or expected != actual:
+        yield key, actual, expected
 
 
 def _named(value: Any) -> bool:
@@ -184,15 +186,15 @@ def _shown(value: Any) -> str:
 
 def _strangers(kit: Kit) -> Iterator[Problem]:
     """Yield files that FLARE would read besides those that were made."""
-    known = {kit.folder / path for path in kit_settings(kit)}
-    for path in certificate_owners(kit):
-        crt = kit.folder / path
+    known = {kit.folder / owned for owned in kit_settings(kit)}
+    for owned in certificate_owners(kit):
+        crt = kit.folder / owned
         known |= {crt, crt.with_suffix(".key"), crt.with_name("rootCA.pem")}
     for folder in _settings_folders(kit):
-        for found in sorted(folder.glob("*")):
-            if found not in known:
+        for path in sorted(folder.glob("*")):
+            if path not in known:
                 yield Problem(
-                    str(found),
+                    str(path),
                     "not part of the kit; FLARE would read settings or code from it",
                     "remove it, and find out who put it there",
                 )
@@ -222,22 +224,22 @@ def certificate_problems(kit: Kit) -> Iterator[Problem]:
     for path, owner in certificate_owners(kit).items():
         crt = kit.folder / path
         root_path = crt.with_name("rootCA.pem")
-        found, root = _load(crt), _load(root_path)
-        for file, one in ((crt, found), (root_path, root)):
-            if one is None:
+        certificate, root = _load(crt), _load(root_path)
+        for file, loaded in ((crt, certificate), (root_path, root)):
+            if loaded is None:
                 yield Problem(str(file), "not a certificate", _RESTORE)
-        if found is None or root is None:
+        if certificate is None or root is None:
             continue
-        yield from _dates(crt, found)
+        yield from _dates(crt, certificate)
         yield from _dates(root_path, root)
-        if not _issued(found, root):
+        if not _issued(certificate, root):
             yield Problem(
                 str(crt), "it is not of this deployment: another root signed it"
             )
-        if _common_name(found) != owner:
-            name = _common_name(found)
+        if _common_name(certificate) != owner:
+            name = _common_name(certificate)
             yield Problem(str(crt), f"it is of `{name}`, expected: `{owner}`", _RESTORE)
-        if not _fits(found, crt.with_suffix(".key")):
+        if not _fits(certificate, crt.with_suffix(".key")):
             key = crt.with_suffix(".key")
             yield Problem(str(key), "not the private key of the certificate", _RESTORE)
 
@@ -245,17 +247,17 @@ def certificate_problems(kit: Kit) -> Iterator[Problem]:
 def last_day(kit: Kit) -> datetime | None:
     """Return the end of the first certificate of a kit, if all can be read."""
     paths = [kit.certificate, *(kit.folder / path for path in certificate_owners(kit))]
-    found = [_load(path) for path in paths]
-    ends = [one.not_valid_after_utc for one in found if one is not None]
+    certificates = [_load(path) for path in paths]
+    ends = [one.not_valid_after_utc for one in certificates if one is not None]
     return min(ends) if len(ends) == len(paths) else None
 
 
 def _pinned(kit: Kit) -> Iterator[Problem]:
-    found = _load(kit.certificate)
-    if found is None:
+    certificate = _load(kit.certificate)
+    if certificate is None:
         yield Problem(str(kit.certificate), "not a certificate", _RESTORE)
         return
-    yield from _dates(kit.certificate, found)
+    yield from _dates(kit.certificate, certificate)
     if fingerprint(kit.certificate) != kit.pin:
         yield Problem(
             str(kit.certificate),
@@ -269,13 +271,13 @@ def _pinned(kit: Kit) -> Iterator[Problem]:
         )
 
 
-def _dates(path: Path, found: x509.Certificate) -> Iterator[Problem]:
+def _dates(path: Path, certificate: x509.Certificate) -> Iterator[Problem]:
     now = datetime.now(UTC)
-    if now > found.not_valid_after_utc:
-        ended = found.not_valid_after_utc.date()
+    if now > certificate.not_valid_after_utc:
+        ended = certificate.not_valid_after_utc.date()
         yield Problem(str(path), f"the certificate expired on {ended}", _RENEW)
-    elif now < found.not_valid_before_utc:
-        begins = found.not_valid_before_utc.date()
+    elif now < certificate.not_valid_before_utc:
+        begins = certificate.not_valid_before_utc.date()
         yield Problem(
             str(path),
             f"the certificate is valid only from {begins} on",
@@ -290,25 +292,25 @@ def _load(path: Path) -> x509.Certificate | None:
         return None
 
 
-def _issued(found: x509.Certificate, root: x509.Certificate) -> bool:
+def _issued(certificate: x509.Certificate, root: x509.Certificate) -> bool:
     try:
-        found.verify_directly_issued_by(root)
+        certificate.verify_directly_issued_by(root)
     except (ValueError, TypeError, InvalidSignature):
         return False
     return True
 
 
-def _common_name(found: x509.Certificate) -> str:
-    names = found.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+def _common_name(certificate: x509.Certificate) -> str:
+    names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     return str(names[0].value) if names else ""
 
 
-def _fits(found: x509.Certificate, path: Path) -> bool:
+def _fits(certificate: x509.Certificate, path: Path) -> bool:
     try:
         key = serialization.load_pem_private_key(_content(path), None)
     except (OSError, ValueError, TypeError):
         return False
-    return key.public_key() == found.public_key()
+    return key.public_key() == certificate.public_key()
 
 
 def _content(path: Path) -> bytes:

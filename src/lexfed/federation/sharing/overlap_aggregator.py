@@ -201,8 +201,8 @@ class OverlapAggregator(AggregatorSession):
         counts = counts + noise.astype(np.uint32)  # two's complement, modulo 2^32
         counts = self._masked(counts, "the counts", before.named)
         verdict = OverlapVerdict(listed, before.seats, tuple(fine.tolist()))
-        said = bytes((self._source.private,))
-        payload = verdict.packed() + said + RING.pack(counts)
+        private = bytes((self._source.private,))
+        payload = verdict.packed() + private + RING.pack(counts)
         return seal(EnvelopeKind.PRODUCTS, self._context, self._identity, payload)
 
     @property

@@ -232,17 +232,17 @@ def open_overlaps(
         parts[opened.sender] = verdict.packed(), private, words
     if len(parts) != 2:
         raise SecAggError("both aggregators' shares of the counts are needed")
-    (said, mine, left), (other, theirs, right) = parts.values()
-    if said != other or len(left) != len(right):
+    (verdict_bytes, mine, left), (other_bytes, theirs, right) = parts.values()
+    if verdict_bytes != other_bytes or len(left) != len(right):
         raise SecAggError("the aggregators counted different sites")
     RING.add(left, right)
-    found = RING.decode(left, overlap.plan.bound).astype(np.float64)
+    decoded = RING.decode(left, overlap.plan.bound).astype(np.float64)
     names = [roster.names[seat] for seat in verdict.seats]
     sites = tuple(n for n, fine in zip(names, verdict.bits, strict=True) if fine)
     counts = np.zeros((len(sites), len(sites)))
     upper = np.triu_indices(len(sites))
-    counts[upper] = found
-    counts.T[upper] = found
+    counts[upper] = decoded
+    counts.T[upper] = decoded
     return CommonBits(
         sites,
         counts,

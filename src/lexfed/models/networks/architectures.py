@@ -205,9 +205,9 @@ _MADE_UP = 5
 _ONE_RECORD = "make its output for a record a function of that record and its weights"
 
 
-def _agree(found: Tensor, wanted: Tensor) -> bool:
+def _agree(computed: Tensor, wanted: Tensor) -> bool:
     """Return True if logits are the same but for the rounding of single precision."""
     largest = float(torch.nan_to_num(wanted).abs().max())
     return torch.allclose(
-        found, wanted, rtol=1e-4, atol=1e-4 * max(largest, 1.0), equal_nan=True
+        computed, wanted, rtol=1e-4, atol=1e-4 * max(largest, 1.0), equal_nan=True
     )

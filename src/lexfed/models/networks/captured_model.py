@@ -21,7 +21,7 @@ filled up with zeros: shapes are the same whoever takes part. Where the bits of 
 records still depend on their places, or an operation looks up a place of a table,
 records are computed one at a time.
 
-A place that is not there, or a matrix that cannot be inverted, makes torch raise. Such
+A place beyond the end, or a matrix that cannot be inverted, makes torch raise. Such
 a record's numbers are `nan`, so it counts nothing and nobody learns of it.
 """
 
@@ -135,11 +135,11 @@ class CapturedModel(nn.Module):
     def _weights(self) -> Tensors:
         # By name and not by `trainable`: `torch.func.functional_call` lends tensors
         # that are no parameters.
-        found = []
+        weights = []
         for name in self._names:
             path, _, last = name.rpartition(".")
-            found.append(getattr(self.get_submodule(path), last))
-        return tuple(found)
+            weights.append(getattr(self.get_submodule(path), last))
+        return tuple(weights)
 
     def _run(
         self,
@@ -262,19 +262,19 @@ def _capture(module: nn.Module, slots: int, outputs: int) -> _Graphs:
 
     def logits(weights: Tensors, constants: Tensors, record: Tensor) -> Tensors:
         given = dict(zip((*names, *fixed), (*weights, *constants), strict=True))
-        found = torch.func.functional_call(module, given, (record.unsqueeze(0),))
-        if not isinstance(found, Tensor) or found.shape != (1, outputs):
-            shape = list(found.shape) if isinstance(found, Tensor) else type(found)
+        output = torch.func.functional_call(module, given, (record.unsqueeze(0),))
+        if not isinstance(output, Tensor) or output.shape != (1, outputs):
+            shape = list(output.shape) if isinstance(output, Tensor) else type(output)
             raise ValueError(f"one record gives {shape}, not [1, {outputs}]")
-        return (found.squeeze(0).double(),)
+        return (output.squeeze(0).double(),)
 
     def gradient(
         weights: Tensors, constants: Tensors, record: Tensor, slope: Tensor
     ) -> Tensors:
         leaves = tuple(weight.detach().requires_grad_() for weight in weights)
         with torch.enable_grad():
-            (found,) = logits(leaves, constants, record)
-            return torch.autograd.grad(found, leaves, slope, materialize_grads=True)
+            (output,) = logits(leaves, constants, record)
+            return torch.autograd.grad(output, leaves, slope, materialize_grads=True)
 
     weights = tuple(_in_float64(value) for value in trainable(module).values())
     record = torch.zeros(slots, dtype=torch.float64)

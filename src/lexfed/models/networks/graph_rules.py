@@ -4,8 +4,8 @@
 A graph may consist of operations of torch that return the same value for the same
 arguments and write nowhere. Everything else is refused, by its kind where torch marks
 it and by name where it does not: memory that nobody has filled yet may hold another
-person's row, and a view that states its own strides may reach one. So may a place that
-a record asks for and that is not there: whole numbers may be places only for operations
+person's row, and a view that states its own strides may reach one. So may a place
+beyond the end that a record asks for: whole numbers may be places only for operations
 that compare them with the size.
 """
 
@@ -89,7 +89,7 @@ def require_forward(graph: fx.GraphModule) -> None:
 def looks_up(graph: fx.GraphModule) -> bool:
     """Return True if records may be computed one at a time only.
 
-    In a graph for many, a place that is not there could be another record's.
+    In a graph for many, a place beyond the end could be another record's.
     """
     return any(_name(node) in _COMPARED_ALONE for node in graph.graph.nodes)
 
@@ -156,7 +156,7 @@ def _objection(graph: fx.GraphModule, node: fx.Node) -> tuple[str, str] | None:
 
 
 def _compares_places(node: fx.Node, target: OpOverload) -> bool:
-    """Return True if no whole number is taken for a place that is not there."""
+    """Return True if no whole number is taken for a place beyond the end."""
     whole = [given for given in node.all_input_nodes if _is_whole(given)]
     if not whole or torch.Tag.pointwise in target.tags:
         return True
@@ -165,9 +165,9 @@ def _compares_places(node: fx.Node, target: OpOverload) -> bool:
         (places,) = whole
         return (
             places.target is operator.getitem
-            and isinstance(found := places.args[0], fx.Node)
-            and f"{_name(found)}_backward" == _name(node)
-            and found.args[0] is node.args[1]
+            and isinstance(pooling := places.args[0], fx.Node)
+            and f"{_name(pooling)}_backward" == _name(node)
+            and pooling.args[0] is node.args[1]
         )
     return _name(node) in _COMPARED | _COMPARED_ALONE | _COUNTED
 

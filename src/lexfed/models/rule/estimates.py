@@ -284,25 +284,25 @@ def learn_moments(
     clip = statistics_clip(facts)
     mean, noise = mean * clip, (deviation * clip) ** 2
     first, second = mean[: facts.size], mean[facts.size :]
-    there = np.ones(facts.size)
+    share = np.ones(facts.size)
     for number, flag in facts.shape.flagged:
         trust = guess.doubt[flag] / (guess.doubt[flag] + noise)
         missing = guess.centre[flag] + first[flag] * trust
-        there[number] = np.clip(1.0 - missing, 0.03, 1.0)
-    trust = guess.doubt / (guess.doubt + noise / there**2)
-    centre = guess.centre + first / there * trust
+        share[number] = np.clip(1.0 - missing, 0.03, 1.0)
+    trust = guess.doubt / (guess.doubt + noise / share**2)
+    centre = guess.centre + first / share * trust
     is_number = facts.mask("number")
     centre = np.where(
         is_number, np.clip(centre, -0.98, 0.98), np.clip(centre, 0.004, 0.98)
     )
     for places in facts.shape.categories:
         centre[places] /= centre[places].sum()
-    here = there[is_number]
-    trust = SQUARE_DOUBT / (SQUARE_DOUBT + noise / here**2)
-    square = SQUARE_GUESS + second / here * trust
+    number_share = share[is_number]
+    trust = SQUARE_DOUBT / (SQUARE_DOUBT + noise / number_share**2)
+    square = SQUARE_GUESS + second / number_share * trust
     variance = centre * (1.0 - centre)
     inner = np.clip(square - centre[is_number] ** 2, VARIANCE_FLOOR, 1.0)
-    variance[is_number] = inner * here
+    variance[is_number] = inner * number_share
     return replace(state, centre=centre, variance=np.maximum(variance, VARIANCE_FLOOR))
 
 

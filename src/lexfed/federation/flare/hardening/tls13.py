@@ -126,11 +126,13 @@ def enforce(kit: Kit) -> None:
 def check_version() -> None:
     """Refuse a FLARE that is missing, or of a version without reviewed rules."""
     try:
-        found = metadata.version("nvflare")
+        installed = metadata.version("nvflare")
     except metadata.PackageNotFoundError:
-        found = ""
-    if found != FLARE_VERSION:
-        what = f"FLARE {found} is installed" if found else "FLARE is not installed"
+        installed = ""
+    if installed != FLARE_VERSION:
+        what = (
+            f"FLARE {installed} is installed" if installed else "FLARE is not installed"
+        )
         raise RunFolderError(
             f"{what}; deployments need {FLARE_VERSION}",
             "`pip install 'lexfed[flare]'`",
@@ -143,14 +145,14 @@ def _context(kit: Kit, params: Mapping[str, Any], accepting: bool) -> ssl.SSLCon
         (params.get(f"{end}_cert"), params.get(f"{end}_key"))
         for end in (("server", "client") if accepting else ("client", "server"))
     ]
-    found = [(Path(crt), Path(key)) for crt, key in pairs if crt and key]
+    usable = [(Path(crt), Path(key)) for crt, key in pairs if crt and key]
     root = params.get("ca_cert")
-    if not found or not root:
+    if not usable or not root:
         raise RunFolderError(
             "FLARE asked for a connection without certificates; it is not made",
             "restore the settings of the kit: `lexfed deploy check KIT` lists them",
         )
-    certificate, key = found[0]
+    certificate, key = usable[0]
     if accepting:
         return server_context(Path(root), certificate, key)
     return client_context(kit, certificate, key)

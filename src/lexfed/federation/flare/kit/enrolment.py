@@ -257,16 +257,16 @@ def write_roster(kit: Kit, paths: list[Path]) -> DeploymentRoster:
             "the coordinator collects enrolments; a site takes over what it wrote: "
             "`lexfed site roster KIT roster.json`",
         )
-    found = [enrol(kit)]
+    enrolments = [enrol(kit)]
     problems: list[Problem] = []
     for path in paths:
         try:
-            found.append(Enrolment.read(path))
+            enrolments.append(Enrolment.read(path))
         except ConfigError as error:
             problems += error.problems
     if problems:
         raise ConfigError(problems)
-    return _keep(kit, DeploymentRoster.of(kit, found))
+    return _keep(kit, DeploymentRoster.of(kit, enrolments))
 
 
 def install_roster(kit: Kit, path: Path) -> DeploymentRoster:
