@@ -223,17 +223,16 @@ class MaskedSums:
             self._session = session
         survivors = {self._names[seat] for seat in session.survivors}
         present = tuple(name for name in self._programme.sites if name in survivors)
-        return [
-            MaskedSum(
-                site="all sites",
-                round=query.round,
-                total=total,
-                noised=True,
-                of=present,
-                signed={name: signed[name] for name in present},
-                record=session.record(),
-            )
-        ]
+        opened = MaskedSum(
+            site="all sites",
+            round=query.round,
+            total=total,
+            noised=True,
+            of=present,
+            signed={name: signed[name] for name in present},
+            record=session.record(),
+        )
+        return [opened]
 
     def _gather(
         self,

@@ -54,10 +54,9 @@ def through_here(command: str) -> str:
 
 def command_of(kit: Kit) -> list[str]:
     """Return the command line of the process that takes part for a kit."""
-    name, more = ("fed_server.json", []) if kit.role == "coordinator" else (
-        "fed_client.json",
-        [f"uid={kit.name}"],
-    )  # fmt: skip
+    name, more = "fed_client.json", [f"uid={kit.name}"]
+    if kit.role == "coordinator":
+        name, more = "fed_server.json", []
     return [
         *(sys.executable, "-m", _HERE, kit.role),
         *("-m", str(kit.flare_folder), "-s", name),

@@ -70,12 +70,11 @@ class Query:
         programme: hash of the programme both sides agreed on before the first round.
         log: origin of the run's audit log, which receipts are bound to.
         round: number of the round, from 1.
-        kind: what is summed.
         tower: index of the tower that is being trained.
         stage: index of the programme's stage the round belongs to.
         step: place of the round within its stage, from 0.
-        release: the event the round is charged for; None without privacy.
-        model: released model so far; the towers below `tower` are final.
+        release: the charge for the round; None without privacy.
+        model: released so far; the towers below `tower` are final.
         arrays: further released or public numbers that the kind needs.
     """
 
@@ -119,9 +118,6 @@ class Reply:
     """A site's sum of clipped contributions on the integer grid.
 
     Attributes:
-        site: the site that answers.
-        round: number of the round.
-        total: the sum.
         noised: whether the site has added the release's noise itself
             (`trust = "local"`).
         receipt: the site's signed statement about this round; empty where no single

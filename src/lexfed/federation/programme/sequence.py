@@ -69,8 +69,6 @@ class Stage:
 
     Attributes:
         name: shown in progress lines and plans.
-        kind: what is summed.
-        tower: index of the tower.
         sampling_rate: highest probability that a unit takes part in a round.
         weights: public weight of each site's sum, at most 1; the site's charge is
             smaller by as much. At weight 0 a site contributes nothing.
@@ -282,32 +280,22 @@ class Programme:
     """The whole run, fixed beforehand: its stages in order, with their prices.
 
     Attributes:
-        mechanism: how noise is spread over tiers.
-        trust: who adds the noise.
-        unit: whom the guarantee is about.
-        loss: of the task.
-        sites: names of the sites.
         shapes: the towers, least sensitive first.
         stages: in the order in which they are run.
         groups: for `grouped`, the group of every slot; else empty.
         float32: whether gradients are computed in single precision.
         follows_rule: whether towers are trained by `lexfed.models.rule`.
         learning_rate: step of plain descent; None for its default.
-        learning_rate_schedule: of plain descent.
-        momentum: of plain descent.
         local_steps: gradient steps of a client between two rounds.
         batch_size: rows of a client's local step; None for all.
         seed: of everything that is random but not private.
         guarantee: whether rounds stay inside the planned ones, one by one (`envelope`)
             or only in their sums (`filter`); the price is that of the plan either way.
-        adapting: what follows the released values.
-        classes: records whose contributions are scaled down, by public rule.
         site_units: public guess of the number of units at each site; empty if all
             have the same.
         cohort: who adds shares of noise under `distributed` trust, and what is
             assumed about them; None for other trust.
         setup_rounds: how many rounds one set-up of masks serves.
-        sketching: what is sketched between towers, and what follows from it.
     """
 
     mechanism: Mechanism

@@ -212,10 +212,8 @@ class OverlapAggregator(AggregatorSession):
     def _masked(self, share: Words32, what: str, named: bytes) -> Words32:
         """Return a share under the mask that the other aggregator's share takes off."""
         purpose = f"mask of {what} of {named.hex()}"
-        context, names = self._context.digest, (self._identity.name, self._other)
-        key = pairwise_key(
-            self._channel, self._peer, context, purpose, names, KEY_BYTES
-        )
+        names, pair = (self._identity.name, self._other), (self._channel, self._peer)
+        key = pairwise_key(*pair, self._context.digest, purpose, names, KEY_BYTES)
         masked = share.flatten()
         add_mask(masked, key, 1 if self._first else -1)
         return masked.reshape(share.shape)
@@ -228,9 +226,8 @@ class OverlapAggregator(AggregatorSession):
     def _from_other(
         self, message: bytes, kind: EnvelopeKind, length: int
     ) -> OpenedMessage:
-        opened = open_sealed(
-            message, kind, self._context, self._setting.operators, (length,)
-        )
+        senders = self._setting.operators
+        opened = open_sealed(message, kind, self._context, senders, (length,))
         if opened.sender != self._other:
             raise SecAggError("an aggregator's own message came back to it")
         return opened
@@ -241,9 +238,8 @@ class OverlapAggregator(AggregatorSession):
         try:
             return cipher.decrypt(NONCE, sealed, None)
         except InvalidTag as error:
-            raise SecAggError(
-                f"what `{opened.sender}` sent cannot be decrypted"
-            ) from error
+            what = f"what `{opened.sender}` sent cannot be decrypted"
+            raise SecAggError(what) from error
 
 
 def _matrix(data: bytes | memoryview, like: Words32) -> Words32:

@@ -127,12 +127,9 @@ def deal_triple(
     keys = read_keys(overlap.operators, announced)
     drawn = (source or SecureSource()).words(2 * SEED // 8).astype("<u8").tobytes()
     seeds = drawn[:SEED], drawn[SEED:]
-    second = completed_share(
-        first_triple(overlap, seeds[0], context), _mask(overlap, seeds[1], context)
-    )
-    explicit = b"".join(
-        RING.pack(each.ravel()) for each in (second.gram, second.squares)
-    )
+    first = first_triple(overlap, seeds[0], context)
+    second = completed_share(first, _mask(overlap, seeds[1], context))
+    explicit = RING.pack(second.gram.ravel()) + RING.pack(second.squares.ravel())
     private = X25519PrivateKey.generate()
     public = private.public_key().public_bytes_raw()
     sent: dict[str, bytes] = {}
@@ -199,13 +196,9 @@ class OverlapVerdict:
     def packed(self) -> bytes:
         """Return it as bytes."""
         rows = zip(self.seats, self.bits, strict=True)
-        return b"".join(
-            (
-                self.listed,
-                len(self.seats).to_bytes(COUNT, "big"),
-                *(seat.to_bytes(COUNT, "big") + bytes((fine,)) for seat, fine in rows),
-            )
-        )
+        parts = (seat.to_bytes(COUNT, "big") + bytes((fine,)) for seat, fine in rows)
+        count = len(self.seats).to_bytes(COUNT, "big")
+        return b"".join((self.listed, count, *parts))
 
 
 def open_overlaps(
@@ -221,13 +214,8 @@ def open_overlaps(
     parts: dict[str, tuple[bytes, bool, Words32]] = {}
     verdict = OverlapVerdict(b"", (), ())
     for message in products:
-        opened = open_sealed(
-            message,
-            EnvelopeKind.PRODUCTS,
-            context,
-            overlap.operators.operators,
-            range(most + 1),
-        )
+        senders, kind = overlap.operators.operators, EnvelopeKind.PRODUCTS
+        opened = open_sealed(message, kind, context, senders, range(most + 1))
         verdict, private, words = _read_products(opened.payload, len(roster))
         parts[opened.sender] = verdict.packed(), private, words
     if len(parts) != 2:

@@ -69,14 +69,11 @@ def encryption_terms(plan: SharedPlan) -> EncryptionTerms:
 def _least(plan: SharedPlan) -> int:
     cohort = plan.masked.cohort
     if cohort.least < cohort.colluders + _SUBTRACT:
-        raise ConfigError(
-            [
-                Problem(
-                    f"sketch `{plan.masked.plan.name}`",
-                    f"{cohort.colluders} colluders in a sum of {cohort.least} sites "
-                    "can subtract themselves, and one site is left",
-                    "expect fewer colluders or dropouts, or let more sites take part",
-                )
-            ]
+        what = (
+            f"{cohort.colluders} colluders in a sum of {cohort.least} sites can "
+            "subtract themselves, and one site is left"
         )
+        hint = "expect fewer colluders or dropouts, or let more sites take part"
+        where = f"sketch `{plan.masked.plan.name}`"
+        raise ConfigError([Problem(where, what, hint)])
     return cohort.least

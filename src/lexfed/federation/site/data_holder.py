@@ -143,10 +143,9 @@ class Site:
 
     def handle(self, content: bytes) -> bytes:
         """Answer one query in the clear; where sums are masked, with a refusal."""
-        if self._programme.cohort is not None:
-            reason = "its sums leave only masked"
-            return answer_to_bytes(Refusal(self.name, 0, reason))
-        return answer_to_bytes(self.answer(content))
+        if self._programme.cohort is None:
+            return answer_to_bytes(self.answer(content))
+        return answer_to_bytes(Refusal(self.name, 0, "its sums leave only masked"))
 
     def answer(self, content: bytes) -> Reply | Refusal:
         """Return the answer to one query, not yet masked where it must be."""
@@ -395,15 +394,9 @@ def _may_be_chosen(query: Query, programme: Programme) -> bool:
 
 def _kind_lengths(query: Query, programme: Programme) -> Mapping[str, int]:
     shape = programme.shapes[query.tower]
-    slots = len(shape.slots)
     if query.kind == "residuals":
-        return {
-            "centre": slots,
-            "scale": slots,
-            "residual": 1,
-            "reference": shape.outputs,
-            "listen": 1,
-        }
+        slots = dict.fromkeys(("centre", "scale"), len(shape.slots))
+        return {**slots, "residual": 1, "reference": shape.outputs, "listen": 1}
     if query.kind == "gradient" and programme.networks:
         return {"radius": 1}
     if query.kind in ("gradient", "update"):

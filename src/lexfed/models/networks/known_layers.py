@@ -41,23 +41,15 @@ _ALIGNED, _WIDTH = 4, 16
 """Rows of a dense model, and of any other chain, are padded to a multiple of these;
 widths to a multiple of 4 and, but for a dense model's input, to at least 16."""
 
-_ROW_WISE: frozenset[type[nn.Module]] = frozenset(
+# fmt: off
+_ROW_WISE = frozenset(
     {
-        nn.AdaptiveAvgPool1d,
-        nn.AdaptiveMaxPool1d,
-        nn.AvgPool1d,
-        nn.ELU,
-        nn.GELU,
-        nn.Identity,
-        nn.LeakyReLU,
-        nn.MaxPool1d,
-        nn.ReLU,
-        nn.SiLU,
-        nn.Sigmoid,
-        nn.Softplus,
-        nn.Tanh,
+        nn.AdaptiveAvgPool1d, nn.AdaptiveMaxPool1d, nn.AvgPool1d, nn.ELU, nn.GELU,
+        nn.Identity, nn.LeakyReLU, nn.MaxPool1d, nn.ReLU, nn.SiLU, nn.Sigmoid,
+        nn.Softplus, nn.Tanh,
     }
 )
+# fmt: on
 
 
 def closed_form(module: nn.Module) -> tuple[nn.Module, ...] | None:
@@ -79,13 +71,9 @@ def fallback_reason(module: nn.Module) -> str | None:
     leaves = list(_leaves(module))
     for layer in leaves:
         if not _known(layer):
-            name = f"layer {type(layer).__name__}"
-            if isinstance(layer, CapturedModel):
-                name = "a model of your own"
-            return (
-                f"{name} has no closed form: gradients are computed record by record, "
-                "which is slower"
-            )
+            own = isinstance(layer, CapturedModel)
+            name = "a model of your own" if own else f"layer {type(layer).__name__}"
+            return f"{name} has no closed form: {_SLOWER}"
     # Read off the leaves: to ask the module for its parameters by name takes longer
     # than a round of a small model.
     owned = [
@@ -96,11 +84,11 @@ def fallback_reason(module: nn.Module) -> str | None:
     ]
     distinct = {id(parameter) for parameter in owned if parameter.requires_grad}
     if len(owned) != len(distinct):
-        return (
-            "a layer is shared or frozen: gradients are computed record by record, "
-            "which is slower"
-        )
+        return f"a layer is shared or frozen: {_SLOWER}"
     return None
+
+
+_SLOWER = "gradients are computed record by record, which is slower"
 
 
 def rebuilt_chain(module: nn.Module) -> nn.Module | None:
@@ -109,9 +97,7 @@ def rebuilt_chain(module: nn.Module) -> nn.Module | None:
     None where there is no closed form, or where an object of the chain carries more
     than settings and weights.
     """
-    if fallback_reason(module):
-        return None
-    if not _has_settings_only(module):
+    if fallback_reason(module) or not _has_settings_only(module):
         return None
     if type(module) is not nn.Sequential:
         return _made_again(module)

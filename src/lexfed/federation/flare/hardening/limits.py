@@ -96,17 +96,15 @@ def limit_intake() -> None:
 
 # Commands
 
+# fmt: off
 PARENT = frozenset(
     {
-        "AbortAppProcessor",
-        "CancelResourceProcessor",
-        "CheckResourceProcessor",
-        "ClientStatusProcessor",
-        "DeployProcessor",
-        "NotifyJobStatusProcessor",
+        "AbortAppProcessor", "CancelResourceProcessor", "CheckResourceProcessor",
+        "ClientStatusProcessor", "DeployProcessor", "NotifyJobStatusProcessor",
         "StartJobProcessor",
     }
 )
+# fmt: on
 """Commands of the server to the process that lives between jobs."""
 
 WORKER = frozenset({"AbortCommand", "AbortTaskCommand", "ByeCommand"})

@@ -34,15 +34,8 @@ HEART_BEAT_TIMEOUT = 60
 ten minutes; its sites say that they are alive every 10 s."""
 
 _RIGHTS = (
-    "submit_job",
-    "clone_job",
-    "manage_job",
-    "download_job",
-    "view",
-    "operate",
-    "shell_commands",
-    "byoc",
-    "server-predeployed-flwr",
+    *("submit_job", "clone_job", "manage_job", "download_job", "view", "operate"),
+    *("shell_commands", "byoc", "server-predeployed-flwr"),
 )
 _AT_A_SITE = {"submit_job", "manage_job", "view"}
 _AT_THE_COORDINATOR = _AT_A_SITE | {"operate"}
@@ -87,13 +80,19 @@ def _client(kit: Kit) -> SettingsContent:
             }
         ],
         "client": {
-            "ssl_private_key": "client.key",
-            "ssl_cert": "client.crt",
-            "ssl_root_cert": "rootCA.pem",
+            **_tls("client"),
             "fqsn": kit.name,
             "is_leaf": True,
             "connection_security": "mtls",
         },
+    }
+
+
+def _tls(end: str) -> SettingsContent:
+    return {
+        "ssl_private_key": f"{end}.key",
+        "ssl_cert": f"{end}.crt",
+        "ssl_root_cert": "rootCA.pem",
     }
 
 
@@ -107,9 +106,7 @@ def _server(kit: Kit) -> SettingsContent:
                 "service": {"target": kit.address, "scheme": "http"},
                 "admin_server": kit.host,
                 "admin_port": kit.port,
-                "ssl_private_key": "server.key",
-                "ssl_cert": "server.crt",
-                "ssl_root_cert": "rootCA.pem",
+                **_tls("server"),
                 "connection_security": "mtls",
             }
         ],
