@@ -4,9 +4,9 @@
 Nothing here knows a network or a file, except `flare/`: an engine moves bytes
 between `Coordinator` and `Site`, and every rule sits at one of the two ends.
 
-    programme/    what is fixed and public before the first round
+    programme/    everything that is fixed and public before the first round
     planning/     from choices and public facts to a priced programme
-    site/         the party that holds data, and what it adds up
+    site/         the party that holds data, and its sums
     coordinator/  the party that asks, adds noise and learns
     engines/      moving a round's messages: in one process, over a channel, masked
     sharing/      sketches and overlaps added up by secure aggregation

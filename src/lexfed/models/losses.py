@@ -88,7 +88,7 @@ SQUARED = Loss("squared")
 
 
 LOWER_IS_BETTER = frozenset({"rmse"})
-"""Metrics of which less is better."""
+"""Metrics where less is better."""
 
 BINS = 20
 """Score bins of the paid histogram; AUC from 20 bins is within about .005."""

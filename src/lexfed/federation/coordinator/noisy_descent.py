@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noisy descent of a tower: what sites are asked, and the step from what they release.
+"""Noisy descent of a tower: the question to the sites, and the step from the release.
 
 For towers that no rule trains: gradients of persons, or updates of clients. Where it is
 asked for, noise, clip and step follow the tower's own releases (`budget.adaptation`).
-There released means meet what is public about them: the noise they carry, the clip, the
+There released means meet public facts about them: the noise they carry, the clip, the
 radius that contributions were divided by, and where the clip bits stand.
 """
 

@@ -94,7 +94,7 @@ class Coordinator:
         stage = self._programme.stages[self.progress.stage]
         number = self.progress.done + 1
         if self._ledger is not None and charged:
-            # To the bit what was charged, also on another machine.
+            # The charge to the bit, also on another machine.
             release = self._ledger.events()[-1]
         elif self._ledger is not None and release is not None:
             excess = self._ledger.would_exceed(release)
@@ -144,8 +144,8 @@ class Coordinator:
     def _fits(self, paid: Sequence[Release], release: Release | None) -> bool:
         """Return True if a stage's part of a filter's budget has room for a round.
 
-        Its part is what its planned rounds cost. Other stages keep theirs, so a tower
-        cannot spend what a later one was promised.
+        Its part is the cost of its planned rounds. Other stages keep theirs, so a tower
+        cannot spend the part of a later one.
         """
         if self._programme.guarantee == "envelope" or self._ledger is None:
             return True
@@ -177,7 +177,7 @@ class Coordinator:
         return tuple(name for name, coin in zip(names, coins, strict=True) if coin)
 
     def spent(self) -> float:
-        """Return the record epsilon of what was charged so far; the ledger value."""
+        """Return the record epsilon of all charges so far; the ledger value."""
         return 0.0 if self._ledger is None else self._ledger.spent().record
 
     def receive(

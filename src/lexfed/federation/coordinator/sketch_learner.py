@@ -2,7 +2,7 @@
 """The questions of sketch stages, and what a run makes of the released tables.
 
 Everything here is a function of released tables, of the released model and of public
-constants. So it is post-processing, and what it changes afterwards (weights of sites,
+constants. So it is post-processing, and its later effects (weights of sites,
 more noise after a drift) is fixed before anything of the next round is computed.
 """
 

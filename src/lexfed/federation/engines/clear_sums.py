@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: what moves a round's query to the sites and brings their answers back.
+"""Engines: they bring a round's query to the sites and the answers back.
 
 `inprocess` runs the very `Site` objects a deployment runs and passes them bytes.
 `simulation` computes all sites of a round in one batched program; under the same
@@ -54,7 +54,7 @@ class RoundLost(Exception):
 
 
 class Engine(Protocol):
-    """Brings a query to the participating sites and returns what they answer."""
+    """Brings a query to the participating sites and returns their answers."""
 
     def prepare(self) -> None:
         """Do the work that needs no charge, before a round is charged."""
@@ -75,8 +75,8 @@ class InProcess:
     """Every site is an object in this process; messages travel as bytes.
 
     Guarantees:
-        Where coins decide who is asked, all have paid for the round before anybody is,
-        so their ledgers do not tell who took part.
+        Where coins decide which sites are asked, all have paid for the round before
+        any is, so their ledgers do not tell which took part.
     """
 
     def __init__(self, sites: Sequence[Site]) -> None:

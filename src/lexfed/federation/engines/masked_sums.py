@@ -5,8 +5,8 @@ An epoch is set up before its first round is charged, and again when its rounds 
 used up, when a round released nothing, or when a site was found to cheat: a blamed site
 is not asked again in this run. Only what a site signed is held against it; a silent one
 is missing, and no more. A site that is missing from a round may come back in the next
-one, one that is missing from a set-up in the next epoch. A round of which too few sites
-are left is lost, and so is one whose sum left its bound: it may have wrapped around.
+one, one that is missing from a set-up in the next epoch. A round with too few sites
+left is lost, and so is one whose sum left its bound: it may have wrapped around.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -292,7 +292,7 @@ class MaskedSums:
         """Agree on the survivors, and open the masks of their sum.
 
         Raises:
-            SecAggError: if too few are left, or somebody dealt badly.
+            SecAggError: if too few are left, or a site dealt badly.
         """
         survivors = session.close_masked()
         listed = [self._names[seat] for seat in session.survivors]

@@ -3,7 +3,7 @@
 
 FLARE ends a job for everybody when one site reports that its process failed, however
 many sites remain. Whether enough remain is for the protocol to say: so whatever ends a
-site's process, FLARE only learns that it ended. What really happened is in the log of
+site's process, FLARE only learns that it ended. The real cause is in the log of
 that site.
 
 A kit names `TOLERANT_LAUNCHER` in its `local/resources.json`, in place of FLARE's own

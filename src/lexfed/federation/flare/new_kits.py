@@ -6,9 +6,9 @@ coordinator, every site and the administrator. All other files are ours. When th
 are written, the key of the root is gone: nobody can make a certificate for this
 deployment any more, and another site needs a new deployment.
 
-The TLS keys of all sites are made here, in one place. So whoever runs this could keep
-copies, and speak as a site to the coordinator. That is why no guarantee to a site rests
-on them: all parties sign, and sites mask, with keys that they make themselves
+The TLS keys of all sites are made here, in one place. So the person who runs this could
+keep copies, and speak as a site to the coordinator. That is why no guarantee to a site
+rests on them: all parties sign, and sites mask, with keys that they make themselves
 (`kit.enrolment`).
 """
 

@@ -82,7 +82,7 @@ def start(kit: Kit, lock: FileLock) -> NoReturn:
     """Become the process that takes part for a kit, with the lock from `take`.
 
     Guarantees:
-        What FLARE prints stays in the kit; the terminal gets `notices` alone.
+        FLARE's output stays in the kit; the terminal gets `notices` alone.
         The lock is held until the process ends, however it ends.
     """
     os.umask(0o077)
@@ -165,7 +165,7 @@ def _own_descriptor(name: str) -> int | None:
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    """End at once, with the processes of jobs: what matters is on disk already."""
+    """End at once, with the processes of jobs: all that matters is on disk already."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):

@@ -146,7 +146,7 @@ _ABSENT = object()
 def _differences(
     expected: Any, actual: Any, key: str
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each key that differs, with what is there and what should be."""
+    """Yield each key that differs, with its actual and expected value."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for name in [*expected, *(name for name in actual if name not in expected)]:
             inner = f"{key}.{name}" if key else str(name)

@@ -86,10 +86,10 @@ class Choices:
         )
 
     def cohort(self, sites: int) -> NoiseCohort | None:
-        """Return the sites that add shares of noise; None where nobody does.
+        """Return the sites that add shares of noise; None where none does.
 
         Raises:
-            ConfigError: if so few sites cannot withstand what is asked for.
+            ConfigError: if so few sites cannot withstand the colluders and dropouts.
         """
         if self.trust != "distributed" or self.mechanism == "none":
             return None

@@ -18,7 +18,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class DraftRelease:
-    """A draft and what is summed for it; the tables of a sketch, one per group."""
+    """A draft and its kind of sum; the tables of a sketch, one per group."""
 
     kind: QueryKind
     draft: Draft
@@ -57,7 +57,7 @@ class ProgrammeDraft:
 
     @property
     def cohort(self) -> NoiseCohort | None:
-        """The sites that add shares of noise; None where nobody does."""
+        """The sites that add shares of noise; None where none does."""
         return self.choices.cohort(len(self.facts.sites))
 
     @property

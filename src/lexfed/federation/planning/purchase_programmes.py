@@ -10,7 +10,7 @@ about a tier follows from a release of a more sensitive one (Theorem C):
 
     persons   their keys, one table per site          reads no column
     label     the target                              reads no column but the label
-    tier      of its columns what is asked first: codes of a list, bins of a declared
+    tier      of its columns first: codes of a list, bins of a declared
               range, doubles of an open one, the first letters of an open list
               bins between the ends that the doubles showed
               letters 2, 3, ... of the prefixes that the letters before showed

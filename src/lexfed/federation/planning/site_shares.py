@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares of the sites in each tower, where budgets of sites differ.
 
-A site's weight is the smaller of two public numbers: what its profile may say, and what
+A site's weight is the smaller of two public numbers: that of its profile, and how much
 it is meant to count (`weighting = "sites"`). The sum over sites is divided by the
 number of units that is expected to be in it, weights and sampling included. Under
 add/remove the sizes of sites are private, so every site counts as an equal part of the

@@ -170,7 +170,7 @@ def _too_small(stage: Stage, share: float) -> Problem:
 def refuse_every_round(
     programme: Programme, budget: Budget, accountant: Accountant
 ) -> None:
-    """Refuse new noise for sketches in every round, with what it would cost."""
+    """Refuse new noise for sketches in every round, with its cost."""
     events = [
         release
         for stage in programme.stages

@@ -65,7 +65,7 @@ def first_difference(own: Programme, sent: Programme) -> str:
     """Return the first difference of two programmes beyond rounding; empty if none.
 
     Guarantees:
-        What a grid clips to and pays for is, to the bit, what a release is charged for.
+        The clip of a grid is, to the bit, the charged clip of its releases.
     """
     # Through bytes: there a whole float and an integer are told apart by type alone.
     where = _differ(plain(from_bytes(to_bytes(own))), plain(sent), "programme")

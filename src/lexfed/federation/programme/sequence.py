@@ -79,7 +79,7 @@ class Stage:
         noise_range: smallest and largest factor on the planned noise of a round.
         extra: rounds beyond the planned ones that a filter may admit.
         phases: the first rounds, where some sites save; in order.
-        tables: what is counted in a stage of kind `sketch`, one for each group.
+        tables: those of a stage of kind `sketch`, one for each group.
 
     Raises:
         ValueError: if a table does not fit its block.
@@ -226,7 +226,7 @@ class Stage:
         if release is None or weight == factor == 1.0:
             return release
         if self._factor(weight) == 0.0:
-            # Nobody takes part, so nothing is said; a clip of zero would be no release.
+            # No unit takes part, so nothing is revealed; a clip of zero is no release.
             return replace(release, sampling_rate=0.0)
         return replace(
             release,
@@ -293,8 +293,8 @@ class Programme:
             or only in their sums (`filter`); the price is that of the plan either way.
         site_units: public guess of the number of units at each site; empty if all
             have the same.
-        cohort: who adds shares of noise under `distributed` trust, and what is
-            assumed about them; None for other trust.
+        cohort: the sites that add shares of noise under `distributed` trust, and the
+            assumptions about them; None for other trust.
         setup_rounds: how many rounds one set-up of masks serves.
     """
 

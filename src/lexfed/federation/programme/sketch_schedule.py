@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sketches while a model is trained: what is asked, and what follows from it.
+"""Sketches while a model is trained: their questions, and their consequences.
 
 Two kinds of tables are asked, each at a place that is fixed before the first round:
 
@@ -11,7 +11,7 @@ So the sketches before a tower depend on releases of its own tier or of lower on
 Theorem C holds as it stands. The columns are chosen by released weights, which is
 public. If they are those of the last look, nothing is asked, and nothing is spent.
 
-What follows is post-processing: weights of sites by overlap, which go with every later
+The consequences are post-processing: weights of sites by overlap, which go with every later
 query, and warnings of drift and of persons at several sites. After a drift later towers
 keep the most noise of their range: steering was made for the population that was
 declared.
@@ -57,7 +57,7 @@ class SketchSchedule:
     Attributes:
         share: part of a tower's budget that its sketches take; 0: there are none.
         every: before how many towers there is one look at columns.
-        weights: what the weights of sites follow.
+        weights: the rule of the weights of sites.
         columns: how many columns a look has room for.
         persons: whether keys of persons are counted.
         watched: the columns that may be looked at.
@@ -164,7 +164,7 @@ def next_question(
 
 
 def _finding(table: RequestedTable, released: Sequence[ReleasedTable]) -> Floats | None:
-    """Return what the last table of a column showed; None if it showed nothing."""
+    """Return the finding of the last table of a column; None if it showed nothing."""
     for earlier in reversed(released):
         if earlier.table.column != table.column:
             continue

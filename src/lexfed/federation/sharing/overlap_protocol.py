@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overlaps of all pairs of sites by two aggregators: what all agree on, and the ends.
+"""Overlaps of all pairs of sites by two aggregators: agreement, dealer and result.
 
     site         DEALT      its bits in shares, as every vector (`secagg.shares.site`)
     dealer       TRIPLE     to each aggregator its share of a triple, encrypted
@@ -12,7 +12,7 @@ The dealer may be the coordinator, also the one that opens the counts, and sees 
 than everybody: HIDDEN is encrypted, and TESTED and PRODUCTS carry a mask that only the
 two aggregators can make (`overlap_aggregator`). Without that mask it would take its
 triple off a share and read persons past the noise. It must not work with an
-aggregator: whoever has A and D has every site's bits. All but the second aggregator's
+aggregator: A and D together give every site's bits. All but the second aggregator's
 part of a triple is a seed of 32 bytes.
 
 Nobody sees more than the counts with noise, and which sites sent no bits, if the two
@@ -143,7 +143,7 @@ def deal_triple(
 
 
 def first_triple(overlap: OverlapSetting, seed: bytes, context: Context) -> TripleShare:
-    """Return the first aggregator's part, all of which a seed stands for."""
+    """Return the first aggregator's part, all of it drawn from a seed."""
     sites = len(overlap.operators.sites)
     shape = sites, overlap.plan.shape.width
     return TripleShare(
@@ -156,7 +156,7 @@ def first_triple(overlap: OverlapSetting, seed: bytes, context: Context) -> Trip
 def second_triple(
     overlap: OverlapSetting, part: bytes, context: Context
 ) -> TripleShare:
-    """Return the second aggregator's part, of which its mask is a seed."""
+    """Return the second aggregator's part, with a mask drawn from a seed."""
     sites = len(overlap.operators.sites)
     words = RING.unpack(part[SEED:], len(part[SEED:]) // 4).astype(np.uint32)
     return TripleShare(

@@ -131,7 +131,7 @@ def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
 
 
 def _clip(vectors: Tensor, stage: Stage) -> Tensor:
-    """Clip each vector, group by group, to what the grid leaves of the charged clip.
+    """Clip each vector, group by group, to the charged clip less the grid's part.
 
     A vector that is not finite contributes nothing.
     """

@@ -84,7 +84,7 @@ class Site:
         `"distributed"` it has its share of noise and leaves only masked.
         A round is answered once, and none before it afterwards, as long as what
         `keep` wrote down comes back as `answered`.
-        A receipt says what was asked and what was charged and binds the site to its
+        A receipt names the question and the charge and binds the site to its
         sum, and tells nothing about data.
         It is for the log that the site was opened for, and for no other.
     """
@@ -106,7 +106,7 @@ class Site:
         Args:
             programme: which it agreed to.
             data: its units.
-            ledger: what may leave it; None without privacy.
+            ledger: of its releases; None without privacy.
             sources: random bits by purpose.
             signer: of its receipts; None where nobody asks for them.
             every_answer: whether each answer is charged, also a second one to the same
@@ -133,7 +133,7 @@ class Site:
         self._coins_leave_out = programme.unit == "client" and any(
             stage.sampling_rate * min(stage.rates) < 1.0 for stage in programme.stages
         )
-        # What this site pays may be less than what the round releases.
+        # This site may pay for less than the round releases.
         self._planned = tuple(
             own
             for stage in programme.stages
@@ -165,7 +165,7 @@ class Site:
         return self._signed(query, content, answer)
 
     def keep_up(self, query: Query) -> Refusal | None:
-        """Pay for a round in which coins decide who is asked, before anybody is.
+        """Pay for a round in which coins decide which sites are asked, before any is.
 
         A ledger that grew only in rounds its site was asked in would tell who took
         part, which is what the coins keep secret: the end of its file would be the
@@ -198,7 +198,7 @@ class Site:
     ) -> Reply | Refusal:
         """Return a reply with a receipt, which commits to its sum.
 
-        Where sums are masked, what leaves is signed with its mask.
+        Where sums are masked, the masked vector is signed.
         """
         signer = self._signer
         if signer is None or isinstance(answer, Refusal):

@@ -55,7 +55,7 @@ def batch_sums(
     arguments are those of `contribute`.
 
     Guarantees:
-        The sum over sites is the sum of what each of them has alone, to the bit.
+        The sum over sites is the sum of each site's own sum, to the bit.
     """
     stage, watched = programme.stages[query.stage], programme.sketching.watched
     total = torch.zeros(stage.dimension, dtype=torch.float64)

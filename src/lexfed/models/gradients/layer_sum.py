@@ -7,8 +7,8 @@ float64. Biases, and layers with one output, need no product: they are plain sum
 
 Two neighbouring sites, the first and second, the third and fourth, ..., are one chunk
 if they have few units together; otherwise each of them is cut into chunks of its own.
-So a chunk depends on the sizes of its pair only, and whoever joins or leaves a site
-moves the rounding of that pair's sum and no other. Longer runs of sites would make
+So a chunk depends on the sizes of its pair only, and a person who joins or leaves a
+site moves the rounding of that pair's sum and no other. Longer runs of sites would make
 better products still, but charge more (`rounding_error.py`). The product of a chunk
 must not depend on the chunks around it, to the bit: padded widths see to that, as in
 `known_layers.py`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default rule for networks: a linear part first, a network on what it leaves.
+"""The default rule for networks: a linear part first, a network on its residuals.
 
 The noise of a network grows with the root of its parameters, so at the budgets of a
 sensitive tier a network trained from nothing is worse than the linear rule. A network

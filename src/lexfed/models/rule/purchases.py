@@ -26,7 +26,7 @@ LABEL_USELESS = 0.08
 """A rate noisier than this is not bought; a number's mean always is."""
 
 STATISTICS_SHARE = 0.20
-"""Part of what is left that means and mean squares take, if kappa is above:"""
+"""Part of the rest that means and mean squares take, if kappa is above:"""
 
 STATISTICS_KAPPA = 5.0
 

@@ -210,7 +210,7 @@ def confine(kit: Kit) -> None:
 # Files
 
 KEPT_JOBS = 20
-"""Folders of jobs that stay, the latest, for people who look for a reason."""
+"""Folders of jobs that stay, the latest, for an investigation."""
 LONG = 20_971_520
 """Bytes at which a file becomes number 1 of ten, as FLARE's own logs do."""
 _FILES = 10

@@ -6,7 +6,7 @@ it connects, any that the machine trusts) and can speak in clear. It makes its c
 in one function; `enforce` puts ours in its place, which is part of FLARE that is not
 public. So the version is fixed, and `enforce` refuses one that it does not know.
 
-Who connects believes exactly one certificate: the coordinator's, which is pinned by its
+A client believes exactly one certificate: the coordinator's, which is pinned by its
 SHA-256. Nothing else is in the store, so what OpenSSL accepts is that certificate and
 key, bit by bit, and still only while it is valid [RFC 8446]. Processes of one kit speak
 to each other through a file in it (`inner_socket`), which no network reaches.

@@ -2,7 +2,7 @@
 """Jobs as the coordinator's administrator submits, watches and ends them.
 
 A job names two classes and their arguments. It brings no code and no data: sites would
-refuse the code, and what a run needs is in the kits already.
+refuse the code, and all that a run needs is in the kits already.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _REFUSALS = {
     "JobNotFound",
     "JobNotRunning",
 }
-"""Errors of FLARE that say that somebody answered."""
+"""Errors of FLARE that are answers of the coordinator."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def write_job(
         },
         "app/config/config_fed_client.json": {
             **common,
-            # There are no tasks, but FLARE wants to know who would do them.
+            # There are no tasks, but FLARE requires an executor for them.
             "executors": [{"tasks": ["none"], "executor": worker}],
         },
     }

@@ -3,8 +3,8 @@
 
 Every organisation makes its own Ed25519 key and hands out an enrolment: the public key,
 signed by itself together with project, name and the coordinator's pin. The key is made
-where it is used and never leaves it, unlike the TLS keys, which whoever ran `lexfed
-deploy init` has seen: so no guarantee to a site rests on those. The coordinator
+where it is used and never leaves it, unlike the TLS keys, which the person who ran
+`lexfed deploy init` has seen: so no guarantee to a site rests on those. The coordinator
 collects enrolments into `roster.json`, which everybody puts into the kit. Two checks
 make it true:
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder with which one organisation takes part in a deployment.
 
-    KIT/                 mode 0700; whoever reads it can take part in its name
-      kit.toml           whose kit it is, where the coordinator is, what it is pinned to
+    KIT/                 mode 0700; a reader could take part in its name
+      kit.toml           name of the organisation, address and pin of the coordinator
       coordinator.crt    the one certificate that this kit believes the coordinator
       identity.pem       Ed25519 key, made here by `lexfed site enrol`, mode 0600
       enrolment.json     its public half with a proof, for the others
       roster.json        public keys of everybody, the same bytes at all
       flare/             workspace of FLARE: TLS keys, settings, logs, jobs
       state/             ledgers and answered rounds; survives every restart
-      admin/, runs/      at the coordinator: who submits jobs, and the runs
+      admin/, runs/      at the coordinator: the submitter of jobs, and the runs
 
 Nothing in it is read from the network or from a job.
 """
@@ -140,7 +140,7 @@ class Kit:
 
     @property
     def enrolment(self) -> Path:
-        """The file that this organisation hands to whoever collects the roster."""
+        """The file that this organisation hands to the collector of the roster."""
         return self.folder / "enrolment.json"
 
     @property
@@ -155,7 +155,7 @@ class Kit:
 
     @property
     def admin_folder(self) -> Path:
-        """The workspace of who submits jobs; at the coordinator only."""
+        """The workspace of the submitter of jobs; at the coordinator only."""
         return self.folder / "admin"
 
     @property

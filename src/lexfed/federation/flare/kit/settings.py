@@ -2,14 +2,14 @@
 """Every setting that FLARE reads in a kit, as values that `kit.toml` determines.
 
 `new_kits` writes them and `startup_check` compares them. So a kit
-differs in nothing from this file, and whoever reviews it has reviewed all kits.
+differs in nothing from this file, and a review of it is a review of all kits.
 
 * TLS on every connection, with certificates at both ends. A process and its parent on
   the same machine speak through a socket in the kit, which other users cannot open.
 * Nobody may run shell commands, bring code or shut down a site from elsewhere. The one
   administrator may submit and end jobs, and ask for their status.
-* Jobs are signed, and name one class: what a run does at the coordinator, or what a
-  site does in it. No other class, not even of `lexfed`, can be made by a job.
+* Jobs are signed, and name one class: the coordinator's or the site's part of a run. No
+  other class, not even of `lexfed`, can be made by a job.
 * No log leaves a machine, and FLARE keeps its files inside the kit.
 """
 
@@ -21,7 +21,7 @@ from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, KitRole
 ADMIN = "admin@coordinator.lexfed"
 """The submitter of jobs; FLARE wants the form of an address."""
 ORGANISATION = "lexfed"
-"""FLARE's word for who owns a site. Rights here do not depend on it."""
+"""FLARE's owner of a site. Rights do not depend on it."""
 
 WORK_OF: Mapping[KitRole, str] = {
     "coordinator": "lexfed.run.deployed.flare_parts.RunEpoch",
