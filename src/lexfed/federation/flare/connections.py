@@ -2,8 +2,8 @@
 """Last known addresses of the other parties, and their dates, for an investigation.
 
 TLS keys of a kit can be stolen, and a thief can connect in its name. Nothing that is
-signed can be forged with them, but rounds fail for no visible reason. So
-the process that lives between jobs writes down, at both ends,
+signed can be forged with them, but rounds fail for no visible reason. So the process
+that lives between jobs writes down, at both ends,
 
     KIT/flare/connections.json    {party: {"address", "before", "registered", "since"}}
 

@@ -11,9 +11,9 @@ So the sketches before a tower depend on releases of its own tier or of lower on
 Theorem C holds as it stands. The columns are chosen by released weights, which is
 public. If they are those of the last look, nothing is asked, and nothing is spent.
 
-The consequences are post-processing: weights of sites by overlap, which go with every later
-query, and warnings of drift and of persons at several sites. After a drift later towers
-keep the most noise of their range: steering was made for the population that was
+The consequences are post-processing: weights of sites by overlap, which go with every
+later query, and warnings of drift and of persons at several sites. After a drift later
+towers keep the most noise of their range: steering was made for the population that was
 declared.
 
 A table that follows up an earlier one needs numbers, which its query carries:
