@@ -326,14 +326,14 @@ def contributions(
     """
     stage = programme.stages[query.stage].at(query.step)
     weight = torch.tensor([stage.factors[place]], dtype=torch.float64)
-    vectors = at_sites._VECTORS.get(stage.kind)
-    if vectors is None or cohort.shares is not None:
+    summed = stage.kind in ("sketch", "gradient", "update")
+    if summed or cohort.shares is not None:
         alone = [cohort.between(i, i + 1) for i in range(len(cohort))]
         rows = [
             at_sites.contribute(query, programme, one, weight, (place,)).numpy()
             for one in alone
         ]
         return np.array(rows).reshape(len(cohort), stage.dimension)
-    formed = at_sites._per_unit(vectors(query, programme, cohort), cohort)
+    formed = at_sites._per_unit(at_sites._vectors(query, programme, cohort), cohort)
     factor = sum_weights(query, weight, (place,))
     return np.asarray((factor * at_sites._clip(formed, stage)).numpy())

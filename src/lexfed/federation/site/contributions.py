@@ -19,7 +19,7 @@ by the scale of the unit's class of records, both at most 1.
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -73,19 +73,18 @@ def contribute(
         return batch_sums(query, programme, cohort, site_weights, places)
     site_weights = sum_weights(query, site_weights, places)
     if stage.kind == "gradient":
-        return _gradients(query, programme, stage, cohort, site_weights)
+        return _gradients(query, programme, cohort, site_weights)
     if stage.kind == "update":
-        return _updates(query, programme, stage, cohort, site_weights)
-    vectors = _VECTORS[stage.kind]
+        return _updates(query, programme, cohort, site_weights)
     total = torch.zeros(stage.dimension, dtype=torch.float64)
     for site, weight in zip(cohort.split(), site_weights, strict=True):
         if programme.unit == "client":
-            mean = _per_unit(vectors(query, programme, site), site).mean(dim=0)
+            mean = _per_unit(_vectors(query, programme, site), site).mean(dim=0)
             total += weight * _clip(mean, stage)
             continue
         for start in range(0, len(site), _ROWS):
             part = site.between(start, start + _ROWS)
-            rows = vectors(query, programme, part)
+            rows = _vectors(query, programme, part)
             clipped = _clip(_per_unit(rows, part), stage)
             if part.shares is None:
                 total += weight * _sum(clipped)
@@ -120,9 +119,6 @@ def _sum(vectors: Tensor) -> Tensor:
     return torch.stack(chunks).sum(dim=0)
 
 
-Vectors = Callable[[Query, Programme, UnitBatch], Tensor]
-
-
 def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
     """Average the vectors of each person's rows: [units, places, d] to [units, d]."""
     # where, not a product: the content of a padded place must not matter.
@@ -145,53 +141,32 @@ def _clip(vectors: Tensor, stage: Stage) -> Tensor:
     return torch.nan_to_num(torch.cat(parts, dim=-1), nan=0.0)
 
 
-def _labels(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
-    outputs = len(query.model.intercept)
-    targets = cohort.targets.numpy()
-    return torch.from_numpy(label_vectors(programme.loss, targets, outputs))
-
-
-def _moments(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+def _vectors(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    """Return the vector of each row: [units, places, d]."""
+    kind, loss = programme.stages[query.stage].kind, programme.loss
+    if kind == "labels":
+        outputs = len(query.model.intercept)
+        return torch.from_numpy(label_vectors(loss, cohort.targets.numpy(), outputs))
+    if kind == "metrics":
+        logits = query.model.logits(cohort.inputs)
+        return score_histogram(loss, logits, cohort.targets)
     tower = query.model.towers[query.tower]
-    facts = RuleFacts(tower.shape, programme.loss)
-    return torch.from_numpy(moment_vectors(facts, tower.inputs(cohort.inputs).numpy()))
-
-
-def _residuals(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
-    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, loss)
+    slots = tower.inputs(cohort.inputs).numpy()
+    if kind == "moments":
+        return torch.from_numpy(moment_vectors(facts, slots))
+    if kind == "importance":
+        # Where no tower is trained, every record has the logits of the label rate.
+        start = torch.from_numpy(query.model.intercept)
+        logits = start.expand(*cohort.targets.shape, len(start))
+        slopes = Loss(loss).slope(logits, cohort.targets)
+        return torch.from_numpy(importance_vectors(facts, slots, slopes.numpy()))
     logits = torch.from_numpy(query.arrays["reference"]) + tower.logits(cohort.inputs)
     if query.arrays["listen"][0]:
         logits = logits + query.model.towers_below(query.tower, cohort.inputs)
-    slopes = Loss(programme.loss).slope(logits, cohort.targets)
-    slots = tower.inputs(cohort.inputs).numpy()
-    facts = RuleFacts(tower.shape, programme.loss)
+    slopes = Loss(loss).slope(logits, cohort.targets)
     rows = residual_vectors(facts, slots, slopes.numpy(), query.arrays)
     return torch.from_numpy(rows)
-
-
-def _importance(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
-    tower = query.model.towers[query.tower]
-    # Where no tower is trained, every record has the logits of the label rate.
-    start = torch.from_numpy(query.model.intercept)
-    logits = start.expand(*cohort.targets.shape, len(start))
-    slopes = Loss(programme.loss).slope(logits, cohort.targets)
-    slots = tower.inputs(cohort.inputs).numpy()
-    facts = RuleFacts(tower.shape, programme.loss)
-    return torch.from_numpy(importance_vectors(facts, slots, slopes.numpy()))
-
-
-def _metrics(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
-    logits = query.model.logits(cohort.inputs)
-    return score_histogram(programme.loss, logits, cohort.targets)
-
-
-_VECTORS: dict[str, Vectors] = {
-    "labels": _labels,
-    "moments": _moments,
-    "residuals": _residuals,
-    "metrics": _metrics,
-    "importance": _importance,
-}
 
 
 def _batch(query: Query, programme: Programme, cohort: UnitBatch) -> Batch:
@@ -215,21 +190,19 @@ def _batch(query: Query, programme: Programme, cohort: UnitBatch) -> Batch:
 
 
 def _gradients(
-    query: Query,
-    programme: Programme,
-    stage: Stage,
-    cohort: UnitBatch,
-    site_weights: Tensor,
+    query: Query, programme: Programme, cohort: UnitBatch, site_weights: Tensor
 ) -> Tensor:
     """Sum the clipped gradients of all sites in one batched program."""
+    stage = programme.stages[query.stage]
     module = query.model.towers[query.tower].module(programme.precision)
-    private = query.release is not None
     groups = programme.groups or None
     factors = site_weights.repeat_interleave(torch.tensor(cohort.sites))
     if cohort.shares is not None:
         factors = unit_factors(stage, cohort.shares, factors)
     bits = CutBits() if has_clip_bits(query.release) else None
-    limits = stage.limits if private else (math.inf,) * len(stage.blocks)
+    limits = stage.limits
+    if query.release is None:
+        limits = (math.inf,) * len(stage.blocks)
     total = clipped_sum(
         module,
         Loss(programme.loss),
@@ -247,12 +220,9 @@ def _gradients(
 
 
 def _updates(
-    query: Query,
-    programme: Programme,
-    stage: Stage,
-    cohort: UnitBatch,
-    site_weights: Tensor,
+    query: Query, programme: Programme, cohort: UnitBatch, site_weights: Tensor
 ) -> Tensor:
+    stage = programme.stages[query.stage]
     module = query.model.towers[query.tower].module()
     groups = programme.groups
     order = torch.from_numpy(group_order(module, groups)) if groups else None
