@@ -100,7 +100,11 @@ class DraftTower:
         share: float,
         reads: Tier | None,
     ) -> DraftRelease:
-        """Return the draft of one round without sampling."""
+        """Return the draft of one round without sampling.
+
+        It reads what the rules of classes read too: membership moves every release.
+        """
+        reads = raised_reads(reads, self.facts.classes)
         senders = self.choices.senders(len(self.facts.sites))
         draft = Draft(name, self.place, groups, 1.0, (1.0,), reads, share, senders)
         return DraftRelease(kind, draft)
@@ -142,14 +146,7 @@ def tower_drafts(tower: DraftTower, square: float) -> list[DraftRelease]:
     if metrics:
         groups = (DraftGroup("metrics", 1.0, histogram_cells(tower.facts.loss)),)
         wanted.append(tower.release("metrics", "metrics", groups, metrics, shape.tier))
-    classes = tower.facts.classes
-    return [
-        replace(
-            item,
-            draft=replace(item.draft, reads=raised_reads(item.draft.reads, classes)),
-        )
-        for item in wanted
-    ]
+    return wanted
 
 
 def _by_rule(tower: DraftTower, square: float) -> list[DraftRelease]:
