@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from benchmarks.shadow_models import FittedLogistic, ShadowPopulation
-from lexfed.evaluate.attacks import attack_membership
+from lexfed.evaluate.attacks.membership import attack_membership
 
 
 def lira_seconds(records: int = 10_000, slots: int = 60) -> float:

@@ -59,7 +59,7 @@ def test_a_simple_rule_spends_all_of_its_budget_and_no_more(
     learn = simple_uniform._learn
 
     def kept(*given: Any) -> Any:
-        seen.append(dict((found := learn(*given)).releases))
+        seen.append(dict((found := learn(*given))[1]))
         return found
 
     monkeypatch.setattr(simple_uniform, "_learn", kept)

@@ -155,14 +155,14 @@ def attack_attribute(
     if shadow is not None:
         pair = model, shadow
         timed("both", lambda rows: _both(*pair, loss, about, rows, auxiliary))
-    found = {name: one_release(score, truth) for name, score in scores.items()}
+    aucs = {name: one_release(score, truth) for name, score in scores.items()}
     base, guess = scores["imputation"], outside["imputation"]
     others = [name for name in scores if name != "imputation"]
 
     def bound(name: str) -> float:
         if trade_off is None:
             return 1.0
-        guessed = max(found["imputation"].value, auc_of(outside[name], apart))
+        guessed = max(aucs["imputation"].value, auc_of(outside[name], apart))
         return with_guesses(trade_off, guessed)
 
     def excess(name: str) -> float:
@@ -176,16 +176,10 @@ def attack_attribute(
     return AttributeInference(
         about.column,
         tuple(
-            AttackResult(
-                f"{about.column} by {name}",
-                one.value,
-                one.low,
-                one.high,
-                bound(name),
-                len(truth),
-                seconds[name],
+            AttackResult.of(
+                f"{about.column} by {name}", auc, bound(name), len(truth), seconds[name]
             )
-            for name, one in found.items()
+            for name, auc in aucs.items()
         ),
         {name: gain_over(scores[name], base, truth, confidence) for name in others},
         {
@@ -288,13 +282,8 @@ def _both(
     fitted = _regression().fit(np.stack([guessed, told], axis=1), truth)
     # Neither is ever worth less than nothing: a negative weight is chance.
     weights = np.maximum(fitted.coef_[0], 0.0)
-    both = np.stack(
-        [
-            _imputed(about, auxiliary, rows, classes),
-            inversion(model, loss, about, rows),
-        ],
-        axis=1,
-    )
+    imputed = _imputed(about, auxiliary, rows, classes)
+    both = np.stack([imputed, inversion(model, loss, about, rows)], axis=1)
     return np.asarray(both @ weights)
 
 

@@ -42,11 +42,19 @@ def joint_confidence(comparisons: int) -> float:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A value and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class AttackResult:
     """One attack, beside the bound that the guarantee sets to any attack.
 
     Attributes:
-        name: of the attack.
         auc: area under its ROC curve; .5 is guessing.
         low: lower end of its interval, of 95 % unless several are looked at.
         high: upper end.
@@ -63,19 +71,17 @@ class AttackResult:
     n: int
     seconds: float
 
+    @classmethod
+    def of(
+        cls, name: str, auc: Interval, bound: float, n: int, seconds: float
+    ) -> "AttackResult":
+        """Return the result of an attack from the interval of its AUC."""
+        return cls(name, auc.value, auc.low, auc.high, bound, n, seconds)
+
     @property
     def contradicts_proof(self) -> bool:
         """True if even the lower end lies above the proven bound."""
         return self.low > self.bound
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 def auc_of(scores: Floats, positive: Bools) -> float:
@@ -121,10 +127,9 @@ def several_releases(
     """
     if len(values) < 2:
         raise ValueError(f"expected two releases or more, got: {len(values)}")
-    found = np.asarray(values)
-    error = float(found.std(ddof=1)) / math.sqrt(len(found))
-    reach = _reach(confidence, len(found) - 1) * error
-    mean = float(found.mean())
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    reach = _reach(confidence, len(values) - 1) * error
+    mean = float(np.mean(values))
     return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
 
@@ -134,9 +139,6 @@ def across_releases(
     confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return the AUC over pairs of people from different releases.
-
-    `scores` are those of the people of each release, `positive` marks the ones it
-    is about.
 
     Guarantees:
         The interval holds the AUC as often as it says, also where all people of a
@@ -187,10 +189,7 @@ def more_gain_among(
     others: tuple[Floats, Floats, Bools],
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return a gain among some people less that among others.
-
-    Both have scores, scores of the baseline and positives, as in `gain_over`.
-    """
+    """Return a gain among some people less that among others (see `gain_over`)."""
     one, other = gain_over(*some, confidence), gain_over(*others, confidence)
     value = one.value - other.value
     # Different people, so variances add, and so do squares of widths.
@@ -205,16 +204,13 @@ def _reach(confidence: float, freedom: int | None = None) -> float:
 
 
 def _placements(scores: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Return each positive's share of beaten negatives, and the other way round.
-
-    From ranks, so in n log n.
-    """
+    """Return each positive's share of beaten negatives, and the other way round."""
     high, low = scores[positive], scores[~positive]
     if not len(high) or not len(low):
         raise ValueError("expected people of both kinds, got one kind only")
     if not bool(np.isfinite(scores).all()):
         raise ValueError("expected scores that are numbers, got one that is not")
-    ranks = rankdata(scores)
+    ranks = rankdata(scores)  # so in n log n
     beaten = (ranks[positive] - rankdata(high)) / len(low)
     beating = 1.0 - (ranks[~positive] - rankdata(low)) / len(high)
     return beaten, beating

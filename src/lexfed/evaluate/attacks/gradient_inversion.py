@@ -55,8 +55,6 @@ class RoundKnowledge:
     """The attacker's knowledge of the rounds: public, or released before.
 
     Attributes:
-        module: the network.
-        loss: of the task.
         weights: flat parameters at which each round's gradient was asked.
         clip: of each person's gradient.
         sigma: deviation of the noise on every coordinate of a sum; 0 for an observer
@@ -70,15 +68,7 @@ class RoundKnowledge:
     sigma: float
 
     def sums(self, inputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the clipped sum of each round, by the code that sites run.
-
-        Args:
-            inputs: rows of the people, [people, slots].
-            labels: their labels.
-
-        Returns:
-            [rounds, parameters].
-        """
+        """Return the clipped sums as sites form them, [rounds, parameters]."""
         rows = inputs.unsqueeze(1)
         outputs = self.module(inputs[:1]).shape[-1]
         batch = Batch(
@@ -96,12 +86,7 @@ class RoundKnowledge:
     def tried(self, inputs: Tensor, labels: Tensor) -> list[Tensor]:
         """Return the same of many tries at once, so that it can be descended.
 
-        Args:
-            inputs: [tries, people, slots].
-            labels: [tries, people].
-
-        Returns:
-            [tries, parameters], for each round.
+        For each round [tries, parameters], of inputs [tries, people, slots].
         """
         rows, targets = inputs.flatten(0, 1), labels.flatten()
         return [
@@ -184,18 +169,9 @@ def invert(
     size: InversionSize = _USUAL,
     seed: int = 0,
 ) -> Tensor:
-    """Return rows that explain the sums seen of each update.
+    """Return rows that explain the sums seen of each update, [updates, people, slots].
 
-    Args:
-        rounds: the attacker's knowledge.
-        layout: of the slots.
-        seen: [updates, rounds, parameters].
-        labels: of the people of each update, [updates, people].
-        size: of the work on each update.
-        seed: of the starts.
-
-    Returns:
-        [updates, people, slots].
+    The sums are [updates, rounds, parameters], the labels [updates, people].
     """
     tries = size.tries
     slots = len(layout.numbers) + len(layout.flags) + sum(map(len, layout.categories))
@@ -225,7 +201,7 @@ def attack_updates(
     rounds: RoundKnowledge,
     encoding: Encoding,
     about: TargetValue,
-    of: LabelledRows,
+    people: LabelledRows,
     size: InversionSize = _USUAL,
     *,
     seed: int = 0,
@@ -233,39 +209,28 @@ def attack_updates(
 ) -> AttackResult:
     """Invert updates of small sites, and score one column of the rows that come out.
 
-    Args:
-        rounds: the attacker's knowledge of the rounds and of their noise.
-        encoding: of the rows.
-        about: the column.
-        of: the people that sites are made of; those without a value are left out.
-        size: of the attack.
-        seed: of sites, coins, noise and starts.
-        confidence: of the interval, which is over sites.
+    Sites are made of `people`. The seed is that of sites, coins, noise and starts; the
+    interval is over sites.
 
     Guarantees:
         With noise the bound is that of its rounds under replacement of one person.
     """
     begun = time.perf_counter()
     generator = np.random.default_rng([seed, 0x1417])
+    everybody = len(people.labels)
+    draws = range(size.updates)
     chosen = np.stack(
-        [
-            generator.choice(len(of.labels), size.people, replace=False)
-            for _ in range(size.updates)
-        ]
+        [generator.choice(everybody, size.people, replace=False) for _ in draws]
     )
     high = generator.random(chosen.shape) < 0.5
     planted = np.where(
         high[..., None],
-        about.filled(of.inputs[chosen], about.wanted),
-        about.filled(of.inputs[chosen], about.rival),
+        about.filled(people.inputs[chosen], about.wanted),
+        about.filled(people.inputs[chosen], about.rival),
     )
-    labels = torch.from_numpy(of.labels[chosen])
-    exact = torch.stack(
-        [
-            rounds.sums(torch.from_numpy(rows), own)
-            for rows, own in zip(planted, labels, strict=True)
-        ]
-    )
+    labels = torch.from_numpy(people.labels[chosen])
+    sites = zip(torch.from_numpy(planted), labels, strict=True)
+    exact = torch.stack([rounds.sums(rows, own) for rows, own in sites])
     noise = torch.from_numpy(generator.normal(size=tuple(exact.shape)))
     seen = exact + rounds.sigma * noise
     layout = SlotKinds.of(encoding)
@@ -279,15 +244,9 @@ def attack_updates(
     if rounds.sigma > 0.0:
         mu = 2.0 * math.sqrt(len(rounds.weights)) * rounds.clip / rounds.sigma
         bound = of_gaussian(mu).auc
-    return AttackResult(
-        f"{about.column} by gradient inversion, {size.people} people",
-        value.value,
-        value.low,
-        value.high,
-        bound,
-        chosen.size,
-        time.perf_counter() - begun,
-    )
+    name = f"{about.column} by gradient inversion, {size.people} people"
+    seconds = time.perf_counter() - begun
+    return AttackResult.of(name, value, bound, chosen.size, seconds)
 
 
 def _scores(about: TargetValue, found: Floats, truth: Floats) -> Floats:
@@ -303,10 +262,7 @@ def _scores(about: TargetValue, found: Floats, truth: Floats) -> Floats:
 def rounds_of(
     priced: PricedRun, run: Sequence[ObservedRound], observer: Observer, most: int = 3
 ) -> RoundKnowledge:
-    """Return the first gradient rounds of a run.
-
-    At most `most` of the rounds are used. The observer `round` sees them with the
-    release's noise, `central` without.
+    """Return the first gradient rounds of a run, as the observer sees them.
 
     Raises:
         ValueError: if no round sums gradients of one network that reads every slot, in

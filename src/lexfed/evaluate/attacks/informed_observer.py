@@ -62,7 +62,7 @@ from lexfed.evaluate.attacks.product_runs import (
 )
 from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.federation.programme.messages import Query
-from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.randomness import RandomSource, SeededSource
@@ -121,15 +121,10 @@ def play_games(
     runs: int = 40,
     seed: int = 0,
 ) -> ObserverGames:
-    """Play the game some times.
+    """Play games about a column of a run, each with fresh coins and fresh noise.
 
-    Args:
-        priced: the run that is attacked; fresh coins and fresh noise every time.
-        about: the column.
-        observer: `round` or `central`.
-        people: the most persons that it is tried on in each game.
-        runs: number of games.
-        seed: of coins, noise and persons: data are public, results repeatable.
+    It is tried on at most so many `people` in each game. The seed is that of coins,
+    noise and persons: data are public, results repeatable.
 
     Guarantees:
         The bound of `round` is that of the column's tier (Theorem C.2).
@@ -148,8 +143,8 @@ def play_games(
             generator.choice(everybody, min(people, everybody), replace=False)
         )
         sites = plant_values(population.sites, about, high)
-        there = replace(priced, population=replace(population, sites=sites))
-        rounds = observe_run(there, partial(_seeded, seed, run))
+        planted = replace(priced, population=replace(population, sites=sites))
+        rounds = observe_run(planted, partial(_seeded, seed, run))
         found = [
             _score(priced.programme, rounds, unit, place, about, bool(coin), observer)
             for (unit, place), coin in zip(
@@ -181,15 +176,9 @@ def observer_result(
     scores = [one for each in played for one in each.scores]
     truth = [one for each in played for one in each.high]
     value = across_releases(scores, truth, confidence)
-    return AttackResult(
-        f"value from updates, {observer} observer",
-        value.value,
-        value.low,
-        value.high,
-        max(each.bound for each in played),
-        sum(map(len, truth)),
-        sum(each.seconds for each in played),
-    )
+    name, n = f"value from updates, {observer} observer", sum(map(len, truth))
+    bound = max(each.bound for each in played)
+    return AttackResult.of(name, value, bound, n, sum(one.seconds for one in played))
 
 
 def _seeded(seed: int, run: int, purpose: str) -> RandomSource:
@@ -216,17 +205,13 @@ def _score(
     observer: Observer,
 ) -> tuple[float, float]:
     """Return the log likelihood ratio of the wanted value over its rival, and mu^2."""
-    score, signal = 0.0, 0.0
+    score, signal, own = 0.0, 0.0, unit.inputs.numpy()
     for seen in rounds:
         if seen.query.kind == "metrics":
             continue
-        stage = programme.stages[seen.query.stage].at(seen.query.step)
         high, low = (
-            _contribution(programme, stage, seen.query, changed, place)
-            for changed in (
-                _with(unit, about, about.wanted),
-                _with(unit, about, about.rival),
-            )
+            _contribution(programme, seen.query, unit, place, about.filled(own, value))
+            for value in (about.wanted, about.rival)
         )
         sight = seen.exact if observer == "central" else seen.released
         # Less the others' sum: the person's own contribution and the noise.
@@ -239,16 +224,13 @@ def _score(
     return score, signal
 
 
-def _with(unit: UnitBatch, about: TargetValue, candidate: int) -> UnitBatch:
-    inputs = about.filled(unit.inputs.numpy(), candidate)
-    inputs[unit.weights.numpy() == 0] = 0.0
-    return replace(unit, inputs=torch.from_numpy(inputs))
-
-
 def _contribution(
-    programme: Programme, stage: Stage, query: Query, unit: UnitBatch, place: int
+    programme: Programme, query: Query, unit: UnitBatch, place: int, inputs: Floats
 ) -> Floats:
+    """Return the contribution of a person at a site, with these inputs."""
+    stage = programme.stages[query.stage].at(query.step)
     weights = torch.tensor([stage.factors[place]], dtype=torch.float64)
-    dtype = programme.precision
-    typed = replace(unit, inputs=unit.inputs.to(dtype))
-    return contribute(query, programme, typed, weights, (place,)).numpy()
+    inputs[unit.weights.numpy() == 0] = 0.0
+    typed = torch.from_numpy(inputs).to(programme.precision)
+    held = replace(unit, inputs=typed)
+    return contribute(query, programme, held, weights, (place,)).numpy()

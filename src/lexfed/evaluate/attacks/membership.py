@@ -24,6 +24,7 @@ one variance for everybody is used, as [CCN+22, Sec. VI] does for fewer than 64 
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -52,10 +53,10 @@ class Trainer(Protocol):
         ...
 
     def margins(self, members: Bools) -> Floats:
-        """Train one model for each row and return everybody's margin under it.
+        """Train one model for each row of members and return all margins under it.
 
-        `members` has the people that each model is trained on, [models, people], and
-        so has the result, larger where the model fits the person better.
+        Both are [models, people]; margins are larger where a model fits a person
+        better.
         """
         ...
 
@@ -78,10 +79,7 @@ def attack_membership(
     seed: int = 0,
     confidence: float = CONFIDENCE,
 ) -> tuple[AttackResult, AttackResult, AttackResult]:
-    """Train models and attack each with all others.
-
-    Returns:
-        The results of threshold, LiRA and the calibrated margin, in that order.
+    """Train models and attack each by threshold, LiRA and the calibrated margin.
 
     Args:
         trainer: makes the models, with noise of their own.
@@ -105,26 +103,20 @@ def attack_membership(
     trained = time.perf_counter()
     bound = 1.0 if trade_off is None else trade_off.ranking
 
-    def found(name: str, score: Callable[[int], Floats]) -> AttackResult:
+    def result(name: str, score: Callable[[int], Floats]) -> AttackResult:
         start = time.perf_counter()
-        each = several_releases(
-            [auc_of(score(model), members[model]) for model in range(len(members))],
-            confidence,
-        )
+        each = [auc_of(score(model), members[model]) for model in range(len(members))]
+        auc = several_releases(each, confidence)
         seconds = time.perf_counter() - start + trained - begun
-        ends = each.value, each.low, each.high
-        return AttackResult(name, *ends, bound, members.size, seconds)
+        return AttackResult.of(name, auc, bound, members.size, seconds)
+
+    def ratios(model: int) -> Floats:
+        return likelihood_ratios(margins, members, model)
 
     return (
-        found("membership by threshold", lambda model: margins[model]),
-        found(
-            f"membership by LiRA-{shadows}",
-            lambda model: likelihood_ratios(margins, members, model),
-        ),
-        found(
-            "membership by calibrated margin",
-            lambda model: calibrated(margins, model),
-        ),
+        result("membership by threshold", lambda model: margins[model]),
+        result(f"membership by LiRA-{shadows}", ratios),
+        result("membership by calibrated margin", partial(calibrated, margins)),
     )
 
 
@@ -135,16 +127,12 @@ def calibrated(margins: Floats, attacked: int) -> Floats:
 
 
 def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
-    """Return the LiRA score of every person for one of the models.
-
-    `margins` are those of everybody under every model, [models, people]. The
-    `attacked` model's own row of `members` is not used.
-    """
+    """Return the LiRA scores of one of the models, whose own members are not used."""
     others = np.arange(len(margins)) != attacked
-    shadows, there = margins[others], members[others]
+    shadows, held = margins[others], members[others]
     own = margins[attacked]
     score: Floats = np.zeros(len(own))
-    for sign, side in ((1.0, there), (-1.0, ~there)):
+    for sign, side in ((1.0, held), (-1.0, ~held)):
         mean, deviation = _law(shadows, side)
         off = (own - mean) / deviation
         score = score - sign * (0.5 * off * off + np.log(deviation))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models to attack that the product itself trains: same sites, same noise, same plan.
+"""Runs of the product to attack: models that it trains, and every round of a run.
 
 A priced run is trained again and again on some of its people, each time with fresh
 noise. The plan is made once, for the number of people that are expected to be there:
@@ -38,13 +38,10 @@ from lexfed.run.pricing.priced_run import PricedRun, price
 
 @dataclass(frozen=True)
 class ProductTrainer:
-    """Trains through the product, for `membership.attack_membership`.
+    """Trains through the product on some of a population (`membership.Trainer`).
 
     Guarantees:
         The members of a model change nothing of its plan and its price.
-
-    Attributes:
-        population: everybody: training units that may be members.
     """
 
     config: Config
@@ -75,24 +72,20 @@ class ProductTrainer:
 
     def margins(self, members: Bools) -> Floats:
         """Train one model for each row of members; see `membership.Trainer`."""
-        return np.stack([self._margins(self.trained(row)) for row in members])
+        blocks = [site.train for site in self.population.sites]
+        loss = Loss(self.priced.programme.loss)
+        return np.stack(
+            [unit_margins(loss, self.trained(row), blocks) for row in members]
+        )
 
     def trained(self, members: Bools) -> Model:
         """Return a model of these people, trained with fresh noise."""
-        there = restrict_population(self.population, members)
-        return rehearse(replace(self.priced, population=there))
-
-    def _margins(self, model: Model) -> Floats:
-        blocks = [site.train for site in self.population.sites]
-        return unit_margins(Loss(self.priced.programme.loss), model, blocks)
+        chosen = restrict_population(self.population, members)
+        return rehearse(replace(self.priced, population=chosen))
 
 
 def restrict_population(population: Population, members: Bools) -> Population:
-    """Return the population in which these training units are left.
-
-    `members` is a mask of the training units of all sites, one site after the
-    other.
-    """
+    """Return the population with the training units of a mask, site after site."""
     sites, start = [], 0
     for site in population.sites:
         chosen = members[start : start + len(site.train)]
@@ -108,8 +101,9 @@ def unit_margins(loss: Loss, model: Model, blocks: Sequence[UnitBlock]) -> Float
     """
     cohort = UnitBatch.of(blocks)
     rows = row_margins(loss, model.logits(cohort.inputs), cohort.targets)
-    there = cohort.weights > 0
-    return torch.where(there, rows * cohort.weights, 0.0).sum(dim=1).numpy()
+    return (
+        torch.where(cohort.weights > 0, rows * cohort.weights, 0.0).sum(dim=1).numpy()
+    )
 
 
 def row_margins(loss: Loss, logits: Tensor, targets: Tensor) -> Tensor:
@@ -140,7 +134,7 @@ class ObservedRound:
 def observe_run(
     priced: PricedRun, sources: Sources | None = None
 ) -> list[ObservedRound]:
-    """Train once in memory and write down every round, nobody being charged.
+    """Train once in memory and write down every round; no ledger is charged.
 
     Coins and noise are from secure sources by default.
 
@@ -186,7 +180,7 @@ def noise_of(programme: Programme, rounds: Sequence[ObservedRound]) -> Floats:
     """Return the noise that was added, in planned deviations: standard normal."""
     return np.concatenate(
         [
-            (seen.released - seen.exact) / deviations(programme, seen.query)
-            for seen in rounds
+            (one.released - one.exact) / deviations(programme, one.query)
+            for one in rounds
         ]
     )

@@ -71,9 +71,7 @@ class TargetValue:
 def find_target_value(
     encoding: Encoding, column: str, auxiliary: Floats
 ) -> TargetValue:
-    """Return the target of an attack on a column.
-
-    `auxiliary` has rows of auxiliary people, [rows, slots].
+    """Return the target of an attack on a column, from rows of auxiliary people.
 
     Raises:
         DataError: if the column has no slots, or auxiliary people hardly differ in it.

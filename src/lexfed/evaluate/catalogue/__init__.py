@@ -60,11 +60,7 @@ NAMES = tuple(_TABLES)
 
 
 def table(name: str) -> ResultTable:
-    """Return a table by its name.
-
-    Raises:
-        ConfigError: if there is none of that name.
-    """
+    """Return a table by its name, or refuse a name that no table has."""
     if name not in _TABLES:
         near = get_close_matches(name, NAMES, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(NAMES)

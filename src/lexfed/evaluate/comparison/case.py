@@ -11,6 +11,23 @@ that cannot tell tiers apart then has `attribute_epsilon` for everything.
 **Tiers.** 4: as declared, identifiers outside the model, three towers. 3: identifiers
 that can be encoded count as special. 2: what is not personal counts as personal too.
 So fewer tiers never protect a column less.
+
+**Sites that were made from a column.** Some public tables have no hospitals, so a
+column that is an input too stands in for them (`site_from`: a diagnosis, a specialty).
+Then a changed value does not only change a person's row, it moves the person to another
+site. Theorem C forbids a feature of a higher tier in the partition, because a tower
+below would see who is where.
+
+*Sums over all sites.* What the product releases is one sum of clipped contributions
+over all units, divided by public numbers. The split and the cap on records look at a
+person's key alone. No term depends on the site that holds the unit, so the sum does not
+either: the towers below see the same sum on both neighbours, those that read the column
+move by one unit's contribution, and the theorem holds as it stands.
+(`tests/evaluate/test_layout.py` moves a person and compares every sum of a run.)
+
+*A release for each site.* Methods that release something of a single site show the
+move itself: one site lost a person, another has one more. Nothing was proven about
+that, so such a method claims no epsilon for that tier.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +62,7 @@ class Case:
         alpha: of `dirichlet`.
         equal: which epsilon is equal between methods.
         tiers: 2, 3 or 4.
-        settings: what was tuned (`tuning.py`); each method says what it knows.
+        settings: what was tuned; each method says what it knows.
     """
 
     seed: int

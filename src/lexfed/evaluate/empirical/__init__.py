@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Empirical epsilon: lower bounds from attacks on the product's own sites.
 
-    canaries             synthetic persons; a coin decides what a site holds of each
     game                 a programme runs on canaries, an attacker scores every coin
     claim_audit          a lower bound beside every claim of a run; start here
     one_run_bounds       the confidence that correct guesses give, with proofs

@@ -30,7 +30,7 @@ import numpy as np
 
 from lexfed.arrays import Bools, Floats
 from lexfed.errors import ConfigError, Problem
-from lexfed.evaluate.empirical.game import Arena, Canaries
+from lexfed.evaluate.empirical.game import Arena
 from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources
@@ -153,15 +153,14 @@ def _audited(
 ) -> ClaimAudit:
     tier = None if name is None else Tier.parse(name)
     relation = claim.neighbours if tier is None else "attribute"
-    coins, scores = [], []
-    done = 0
-    for played, found in _games(priced, tier, relation, canaries, sources):
-        coins.append(played)
-        scores.append(found)
-        done += len(played)
+    games = []
+    for game in _games(priced, tier, relation, canaries, sources):
+        games.append(game)
         if on_game is not None:
+            done = sum(len(coins) for coins, _ in games)
             on_game(_word(name), done, canaries)
-    guesses, correct = count_guesses(np.concatenate(coins), np.concatenate(scores))
+    coins, scores = (np.concatenate(part) for part in zip(*games, strict=True))
+    guesses, correct = count_guesses(coins, scores)
     stated = claim if name is None else claim.tiers[name]
     gaussian = None
     if _is_gaussian(priced.programme):
@@ -206,21 +205,12 @@ def _games(
 
         persons = min(together, canaries - start)
         generator = np.random.default_rng(of_game("values").words(1))
-        made = _made(arena, tier, relation, persons, generator)
+        if relation == "add-remove":
+            made = arena.stock.in_or_out(persons, generator)
+        else:
+            made = arena.stock.replaced(persons, generator, tier)
         coins = bernoulli(of_game("canaries"), 0.5, persons)
         yield coins, arena.play(made, coins, of_game)
-
-
-def _made(
-    arena: Arena,
-    tier: Tier | None,
-    relation: str,
-    persons: int,
-    generator: np.random.Generator,
-) -> Canaries:
-    if relation == "add-remove":
-        return arena.stock.in_or_out(persons, generator)
-    return arena.stock.replaced(persons, generator, tier)
 
 
 def canaries_per_game(priced: PricedRun) -> int:

@@ -30,7 +30,7 @@ ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task came to nothing.
+    """Why a task has no result.
 
     Attributes:
         expected: whether lexfed refused it in words; otherwise it is a defect.
@@ -41,6 +41,9 @@ class Failure:
     expected: bool
     words: str
     trace: str = ""
+
+
+_Answer = dict[str, Any] | Failure
 
 
 class WorkerLost(LexfedError):
@@ -55,7 +58,7 @@ def in_parallel(
     processes: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any] | Failure]]:
-    """Give each task with what it came to, or with why it came to nothing.
+    """Give each task with its result or failure.
 
     Guarantees:
         At most `processes` tasks run at once, each in a process with one thread.
@@ -81,9 +84,6 @@ def in_parallel(
                 task = running.pop(future)
                 yield task, _received(future)
             running |= begun(len(ready))
-
-
-_Answer = dict[str, Any] | Failure
 
 
 def _answer(measure: TaskFunction, task: tuple[Any, ...]) -> _Answer:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How each kind of job is measured, in the processes of an evaluation.
 
-`job_kinds.py` maps a job to its measurement and its values to plain JSON: start
-there. `attack_jobs.py` runs attacks and audits, `plan_costs.py` prices plans
-without training, `overhead.py` compares runs with and without each part of
-protection, by `cpu_sampler`, `peak_memory` and `traffic`. `setting_search.py`
-gives every method the same search, on rows made by `declared_twin.py` from the
-declaration alone. `overhead.ROUNDS` names modules of the whole package by path:
-move it along with them.
+`job_kinds.py` maps a job to its measurement and its values to plain JSON: start there.
+`attack_jobs.py` runs attacks and audits, `overhead.py` compares runs with and without
+each part of protection, by `probes.py`. `setting_search.py` gives every method the same
+search, on rows made from the declaration alone. `overhead.ROUNDS` names modules of the
+whole package by path: move it along with them.
 """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks and audits as jobs: what was proven beside what somebody finds.
+"""Attacks and audits as jobs: what was proven beside what attackers find.
 
 The runs that are attacked are those of the product, planned as any other.
 
 A table is judged by its worst line, and a line of attribute inference by the column and
 the attack that found most. An end that is the highest of many is above the truth more
-often than it says, so all of them hold together with 95 %: each is asked for its part
-of the error (`attacked.among`), as if a table had `LINES` lines that are judged.
+often than it says, so all of them hold together with 95 %: each has its part of the
+error (`joint_confidence`), as if a table had `LINES` lines that are judged.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +24,15 @@ from lexfed.evaluate.attacks.attribute_inference import (
     LabelledRows,
     attack_attribute,
 )
-from lexfed.evaluate.attacks.auc_intervals import Interval, joint_confidence
+from lexfed.evaluate.attacks.auc_intervals import (
+    AttackResult,
+    Interval,
+    joint_confidence,
+)
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
-from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
+from lexfed.evaluate.attacks.membership import attack_membership
 from lexfed.evaluate.attacks.product_runs import (
     Observer,
     ProductTrainer,
@@ -78,23 +82,13 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     config = configuration(dataset, case, keys_of(dataset, method))
     trainer = ProductTrainer(config, rows_of(dataset, case).population)
     threshold, lira, calibrated = attack_membership(
-        trainer,
-        trainer.trade_off,
-        shadows=SHADOWS,
-        seed=case.seed,
-        confidence=joint_confidence(3),
+        trainer, trainer.trade_off, seed=case.seed, confidence=joint_confidence(3)
     )
     return {
-        "auc": lira.auc,
-        "low": lira.low,
-        "high": lira.high,
+        **_ends(lira),
         "bound": lira.bound,
-        "threshold_auc": threshold.auc,
-        "threshold_low": threshold.low,
-        "threshold_high": threshold.high,
-        "calibrated_auc": calibrated.auc,
-        "calibrated_low": calibrated.low,
-        "calibrated_high": calibrated.high,
+        **_ends(threshold, "threshold_"),
+        **_ends(calibrated, "calibrated_"),
         "strongest_low": max(one.low for one in (threshold, lira, calibrated)),
         "attempts": float(lira.n),
         "seconds": lira.seconds,
@@ -174,9 +168,7 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     )
     gain, leak = best.gains[name], best.leaks[name]
     return {
-        "auc": attacked.auc,
-        "low": attacked.low,
-        "high": attacked.high,
+        **_ends(attacked),
         "bound": attacked.bound,
         "imputation_auc": imputed.auc,
         "gain": gain.value,
@@ -209,22 +201,17 @@ def reconstruction(
     """
     played = []
     for split in range(SPLITS):
-        here = replace(case, seed=case.seed * SPLITS + split)
-        rows = rows_of(dataset, here)
-        config = configuration(dataset, here, keys_of(dataset, method))
+        cell = replace(case, seed=case.seed * SPLITS + split)
+        rows = rows_of(dataset, cell)
+        config = configuration(dataset, cell, keys_of(dataset, method))
         priced = price(config, rows.population, dataset.folder)
         auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
-        columns = _columns(rows.population, sensitive_tier(dataset, here), auxiliary)
-        about = columns[split % len(columns)]
-        games = play_games(
-            priced, about, observer, runs=GAMES[observer], seed=here.seed
-        )
-        played.append(games)
+        columns = _columns(rows.population, sensitive_tier(dataset, cell), auxiliary)
+        about, runs = columns[split % len(columns)], GAMES[observer]
+        played.append(play_games(priced, about, observer, runs=runs, seed=cell.seed))
     found = observer_result(played, observer, joint_confidence(LINES))
     return {
-        "auc": found.auc,
-        "low": found.low,
-        "high": found.high,
+        **_ends(found),
         "bound": found.bound,
         "excess": found.low - found.bound,
         "surest": max(games.surest for games in played),
@@ -265,14 +252,17 @@ def invert_gradients(
         confidence=joint_confidence(LINES),
     )
     return {
-        "auc": found.auc,
-        "low": found.low,
-        "high": found.high,
+        **_ends(found),
         "bound": found.bound,
         "excess": found.low - found.bound,
         "attempts": float(found.n),
         "seconds": found.seconds,
     }
+
+
+def _ends(result: AttackResult, prefix: str = "") -> dict[str, float]:
+    ends = {"auc": result.auc, "low": result.low, "high": result.high}
+    return {f"{prefix}{name}": value for name, value in ends.items()}
 
 
 def _differs(gain: Interval) -> bool:

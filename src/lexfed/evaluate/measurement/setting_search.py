@@ -3,16 +3,25 @@
 
 A comparison in which one method was tuned and another was not compares the tuning. So
 every method has `TRIALS` settings to choose from, each is trained `REPEATS` times with
-fresh noise under the budget of the case on a twin of the table (`twin.py`), and the
+fresh noise under the budget of the case on a twin of the table, and the
 best mean wins. No row of the table is looked at, so the choice costs nothing.
 
 Methods with a rule for their steps try the rule and five fixed steps.
+
+**Twins.** Choosing settings by looking at private rows is a query like any other. A
+twin has the columns, ranges, lists, tiers and the public number of persons of a table,
+and nothing of its rows: values are drawn from the declaration, the outcome from a
+random model. So a search on it is free, and every method meets the same size and the
+same noise as on the table itself.
+
+**The charged search** of the product chooses among three steps on the rows themselves.
 """
 
 import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from json import dumps, loads
 from pathlib import Path
 from statistics import fmean
@@ -42,6 +51,11 @@ from lexfed.privacy.selection import Repetitions
 from lexfed.randomness import SecureSource
 from lexfed.run.tuning import plan_search, run_search
 
+NAME = "charged-search"
+RATES, ROUNDS = (0.02, 0.2, 2.0), 20
+"""Steps that are searched, in runs of so many rounds."""
+_LAW = Repetitions("poisson", 5.0)
+
 TRIALS, REPEATS = 6, 6
 """Settings of every method, and trainings of each."""
 
@@ -50,10 +64,8 @@ _RATES = (0.03, 0.2, 1.0)
 
 
 def _grid(**choices: tuple[Any, ...]) -> tuple[TrialSetting, ...]:
-    found: list[TrialSetting] = [{}]
-    for name, values in choices.items():
-        found = [{**one, name: value} for one in found for value in values]
-    return tuple(found)
+    combinations = product(*choices.values())
+    return tuple(dict(zip(choices, values, strict=True)) for values in combinations)
 
 
 _DESCENT = _grid(learning_rate=_RATES, rounds=(10, 40))
@@ -92,12 +104,7 @@ GRIDS: Mapping[str, tuple[TrialSetting, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class SettingChoice:
-    """What a search found.
-
-    Attributes:
-        settings: the best ones.
-        score: their mean AUC on the twin, or minus their mean error for a number.
-    """
+    """The best settings, and their mean AUC on the twin, or minus their mean error."""
 
     settings: TrialSetting
     score: float
@@ -133,7 +140,7 @@ def tune(name: str, dataset: Dataset, case: Case) -> SettingChoice:
 
 
 def _keep_first(path: Path, content: str) -> None:
-    """Write a file whole, unless somebody was faster."""
+    """Write a file whole, unless another process was faster."""
     with NamedTemporaryFile("w", dir=path.parent, suffix=".part") as file:
         file.write(content)
         file.flush()
@@ -144,7 +151,7 @@ def _keep_first(path: Path, content: str) -> None:
 def _searched(
     name: str, table: str, target: str, tables: str, case: str
 ) -> SettingChoice:
-    """Search on a twin. Rows cannot matter: whoever is here has none."""
+    """Search on a twin; rows cannot matter, as there are none here."""
     declared = Dataset(table, Path(), loads(tables), target, {}, "")
     asked = Case(**loads(case))
     with TemporaryDirectory() as folder:
@@ -192,11 +199,7 @@ _PLACES = 0.35  # deviation of a number on the scale on which its range is [-1, 
 def twin(dataset: Dataset, sites: int, folder: Path, seed: int = 0) -> Dataset:
     """Write made-up rows into a folder and return them as a data set.
 
-    Args:
-        dataset: whose declaration is used; its file is not opened.
-        sites: how many sites the rows are dealt out to.
-        folder: where to write.
-        seed: of the rows and of the model behind them.
+    The file of the data set is not opened. The seed is that of rows and of their model.
 
     Guarantees:
         The result depends on the declaration, the number of sites and the seed only.
@@ -208,11 +211,10 @@ def twin(dataset: Dataset, sites: int, folder: Path, seed: int = 0) -> Dataset:
     for name, declared in data["columns"].items():
         if name == dataset.target:
             continue
-        drawn = _drawn(_column(name, declared), rows, generator)
-        columns[name] = drawn.values
+        columns[name], signal = _drawn(_column(name, declared), rows, generator)
         # Half of the columns say nothing, as in real tables.
         if generator.uniform() < 0.5:
-            logits += generator.normal() * drawn.signal
+            logits += generator.normal() * signal
     logits *= SPREAD / max(float(logits.std()), 1e-9)
     target = _column(dataset.target, data["columns"][dataset.target])
     columns[dataset.target] = _outcome(target, logits, generator)
@@ -225,29 +227,24 @@ def twin(dataset: Dataset, sites: int, folder: Path, seed: int = 0) -> Dataset:
     return Dataset(f"twin of {dataset.name}", folder, tables, dataset.target, {}, "")
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """Values of a column as a file has them, and what they add to the outcome."""
-
-    values: Any
-    signal: Floats
-
-
-def _drawn(column: Column, rows: int, generator: np.random.Generator) -> _Drawn:
+def _drawn(
+    column: Column, rows: int, generator: np.random.Generator
+) -> tuple[Any, Floats]:
+    """Return values of a column as a file has them, and their signal in the outcome."""
     if column.kind == "text":
-        return _Drawn([f"t{number}" for number in range(rows)], np.zeros(rows))
+        return [f"t{number}" for number in range(rows)], np.zeros(rows)
     if column.kind == "category":
         levels = np.array(column.values)
         shares = generator.permutation(1.0 / np.arange(1.0, len(levels) + 1.0))
         codes = generator.choice(len(levels), rows, p=shares / shares.sum())
         effects = generator.normal(size=len(levels))[codes]
-        return _Drawn(levels[codes], effects - effects.mean())
+        return levels[codes], effects - effects.mean()
     if column.kind == "flag":
         flags = (generator.uniform(size=rows) < 0.3).astype(np.float64)
-        return _Drawn(_with_gaps(column, flags, generator), flags - flags.mean())
+        return _with_gaps(column, flags, generator), flags - flags.mean()
     places = np.clip(generator.normal(0.0, _PLACES, rows), -1.0, 1.0)
     values = unscaled_values(column, places)
-    return _Drawn(_with_gaps(column, values, generator), places / _PLACES)
+    return _with_gaps(column, values, generator), places / _PLACES
 
 
 def _with_gaps(
@@ -271,12 +268,6 @@ def _column(name: str, declared: Any) -> Column:
     return declared_column(name, ColumnTable.model_validate(without_lists(declared)))
 
 
-NAME = "charged-search"
-RATES, ROUNDS = (0.02, 0.2, 2.0), 20
-"""Steps that are searched, in runs of so many rounds."""
-_LAW = Repetitions("poisson", 5.0)
-
-
 def measure_search(dataset: Dataset, case: Case) -> dict[str, Any]:
     """Run one search with fresh coins.
 
@@ -284,25 +275,20 @@ def measure_search(dataset: Dataset, case: Case) -> dict[str, Any]:
         `part`, the part of the budget that one run has, and for each step whether the
         search chose it; `chose_nothing` if its secret number of runs was 0.
     """
-    tables = plain_configuration(
-        dataset,
-        case,
-        {"federation": {"rounds": ROUNDS}, "evaluation": {"metrics": "paid"}},
-    )
+    keys: Mapping[str, Mapping[str, Any]] = {
+        "federation": {"rounds": ROUNDS},
+        "evaluation": {"metrics": "paid"},
+    }
+    tables = plain_configuration(dataset, case, keys)
     rates = ",".join(map(str, RATES))
     settings = parse_grid([f"federation.learning_rate={rates}"]).settings()
-    planned = plan_search(
-        settings,
-        searched_configs(tables, settings),
-        rows_of(dataset, case).population,
-        _LAW,
-        dataset.folder,
-    )
+    population = rows_of(dataset, case).population
+    configs = searched_configs(tables, settings)
+    planned = plan_search(settings, configs, population, _LAW, dataset.folder)
     chosen = run_search(planned, SecureSource())
-    names = [f"chose_{rate:g}" for rate in RATES]
-    found = None if chosen is None else settings.index(chosen.setting)
+    winner = None if chosen is None else settings.index(chosen.setting)
     return {
         "part": planned.part,
-        **{name: float(place == found) for place, name in enumerate(names)},
-        "chose_nothing": float(found is None),
+        **{f"chose_{rate:g}": float(i == winner) for i, rate in enumerate(RATES)},
+        "chose_nothing": float(winner is None),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The product with one idea taken out, to see what that idea is worth.
+"""The product with one idea taken out, to see its worth, and with noise that moves.
 
     dynamic               tiers from semantics; noise, clip and step follow the progress
     without-semantics     every column counts as special: nobody knew which is which
@@ -10,6 +10,11 @@
 
 All but the last descend by noisy gradients with the same step: steering acts on nothing
 else. What the default rule adds to descent is `cascade` against `cascade-plain`.
+
+Courses move noise over rounds, by schedule or by what was released. All descend by
+noisy gradients with the same step and clip under uniform noise; only what the noise,
+the clip or the step follows differs. `constant-30` is there because filters end a
+training sooner when they lower the noise: the gain may be that of fewer rounds alone.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What methods outside the product share: one budget, one claim, one form of scores.
+"""The common part of methods outside the product: budget, claim, form of scores.
 
 Their noise is drawn in floating point, which is good enough to compare on public data
-and for nothing else. What they release is written down as `Release` all the same, and
+and for nothing else. Their releases are written down as `Release` all the same, and
 priced by the product's own accountant, so that no baseline prices itself.
 """
 
@@ -43,10 +43,8 @@ def sites_per_person(dataset: Dataset) -> int:
 def gaussian(name: str, mu: float, tier: Tier) -> Release:
     """Return the charge of one Gaussian release that reads everything.
 
-    Args:
-        name: of the sum.
-        mu: norm of one unit's part over the deviation of the noise.
-        tier: the most sensitive one that the table has.
+    `mu` is the norm of one unit's part over the deviation of the noise; `tier` the most
+    sensitive one that the table has.
     """
     return Release(name, (ReleaseGroup("all", mu, 1.0),), 1.0, tier, 0)
 
@@ -63,20 +61,10 @@ def scored(
     note: str,
     path: Sequence[Floats] = (),
 ) -> Scores:
-    """Return the scores with the claim that follows from the releases.
+    """Return the scores of the test rows with the claim that follows from the releases.
 
-    Args:
-        name: of the method.
-        dataset: the table.
-        case: the cell.
-        rows: of the cell.
-        predicted: score of each test row.
-        releases: everything that was released about training rows; none at all
-            stands for a method without a guarantee.
-        rounds: of training.
-        seconds: of training.
-        note: what a reader must know.
-        path: scores of the test rows after every round, where there are rounds.
+    No release at all stands for a method without a guarantee. The `path` has scores of
+    the test rows after every round, where there are rounds.
     """
     record = attribute = None
     relation = "no guarantee"

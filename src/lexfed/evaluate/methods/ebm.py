@@ -50,25 +50,26 @@ def train(dataset: Dataset, case: Case) -> Scores:
     _, first = np.unique(rows.train.persons, return_index=True)
     known, asked = columns_of(rows, rows.train), columns_of(rows, rows.test)
     epsilon = own_epsilon(dataset, case)
-    regression = rows.table.schema.task == "regression"
     bins = int(case.settings.get("max_bins", _BINS))
     shared: dict[str, Any] = {
         "feature_names": [column.name for column in known.columns],
-        "feature_types": _types(known),
+        "feature_types": [
+            "continuous" if column.kind == "number" else "nominal"
+            for column in known.columns
+        ],
         "privacy_bounds": _bounds(known, bins),
         "epsilon": epsilon,
         "delta": case.delta,
         "bin_budget_frac": BIN_PART,
         "max_bins": bins,
-        # Fresh noise in every run.
-        "random_state": None,
+        "random_state": None,  # fresh noise in every run
         "n_jobs": 1,
         **case.settings,
     }
     start = perf_counter()
     inputs, targets = _filled(known, bins)[first], rows.train.targets[first]
     predicted: Floats
-    if regression:
+    if rows.table.schema.task == "regression":
         # Targets are encoded to [-1, 1].
         limits = {"privacy_target_min": -1.0, "privacy_target_max": 1.0}
         number = library.DPExplainableBoostingRegressor(**shared, **limits)
@@ -99,28 +100,24 @@ def total_mu(epsilon: float, delta: float) -> float:
 def own_epsilon(dataset: Dataset, case: Case) -> float:
     """Return the epsilon to ask for: the one whose exact price is that of the case."""
     allowed = affordable_mu(dataset, case)
-    found: float = brentq(
+    root: float = brentq(
         lambda epsilon: total_mu(epsilon, case.delta) - allowed,
         1e-6 * case.attribute_epsilon,
         10.0 * case.record_epsilon,
         rtol=1e-12,
     )
     # A hair less, as the root may lie on either side.
-    return found * (1.0 - 1e-9)
-
-
-def _types(columns: CodedColumns) -> list[str]:
-    return ["continuous" if c.kind == "number" else "nominal" for c in columns.columns]
+    return root * (1.0 - 1e-9)
 
 
 def _bounds(columns: CodedColumns, bins: int) -> dict[int, tuple[float, float]]:
     """Return public ranges, with room for one more bin below."""
-    found = {}
+    bounds = {}
     for place, column in enumerate(columns.columns):
         if column.range is not None:
             low, high = column.range
-            found[place] = (low - (high - low) / (bins - 1), high)
-    return found
+            bounds[place] = (low - (high - low) / (bins - 1), high)
+    return bounds
 
 
 def _filled(columns: CodedColumns, bins: int) -> NDArray[np.object_]:
@@ -141,12 +138,6 @@ def _library() -> Any:
     try:
         return import_module("interpret.privacy")
     except ImportError:
-        raise ConfigError(
-            [
-                Problem(
-                    f"method `{NAME}`",
-                    "the library `interpret` is not installed",
-                    "pip install 'lexfed[ebm]'",
-                )
-            ]
-        ) from None
+        what = "the library `interpret` is not installed"
+        hint = "pip install 'lexfed[ebm]'"
+        raise ConfigError([Problem(f"method `{NAME}`", what, hint)]) from None

@@ -29,6 +29,7 @@ STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 FOLDS, ENOUGH = 3, 5000
 """Parts of the training rows, by person; about how many rows a choice learns from."""
 
+_NOTE = "solved, not descended"
 _DESCENT: product.MethodKeys = {"privacy": {"mechanism": "none"}}
 
 
@@ -39,7 +40,8 @@ def train(dataset: Dataset, case: Case) -> Scores:
     rows = rows_of(dataset, case)
     start = perf_counter()
     predicted = solve(rows, rows.train, rows.test, case)
-    return _scored("none", dataset, case, rows, predicted, perf_counter() - start)
+    seconds = perf_counter() - start
+    return scored("none", dataset, case, rows, predicted, (), 1, seconds, _NOTE)
 
 
 def train_alone(dataset: Dataset, case: Case) -> Scores:
@@ -51,17 +53,13 @@ def train_alone(dataset: Dataset, case: Case) -> Scores:
         for site in range(len(rows.population.sites))
     ]
     predicted, seconds = np.concatenate(parts), perf_counter() - start
-    return _scored("local-none", dataset, case, rows, predicted, seconds)
+    return scored("local-none", dataset, case, rows, predicted, (), 1, seconds, _NOTE)
 
 
 def solve(rows: SplitRows, known: SplitSide, asked: SplitSide, case: Case) -> Floats:
     """Return the predictions of the linear model that fits the known rows best.
 
-    Args:
-        rows: of the cell.
-        known: rows to learn from.
-        asked: rows to predict.
-        case: its settings may hold `C`, the weight of the data against the penalty.
+    The settings of the case may hold `C`, the weight of the data against the penalty.
     """
     if not len(asked.targets):
         return np.zeros(0)
@@ -105,16 +103,12 @@ def _best(
     learnt = [rows[:: max(1, len(rows) // ENOUGH)] for rows in learnt]
 
     def loss(strength: float) -> float:
-        found = [
-            log_loss(
-                targets[part],
-                _fitted(
-                    strength, inputs[rows], targets[rows], weights[rows], inputs[part]
-                ),
-            )
-            for rows, part in zip(learnt, held, strict=True)
-        ]
-        return float(np.mean(found))
+        losses = []
+        for rows, part in zip(learnt, held, strict=True):
+            known = inputs[rows], targets[rows], weights[rows]
+            predicted = _fitted(strength, *known, inputs[part])
+            losses.append(log_loss(targets[part], predicted))
+        return float(np.mean(losses))
 
     return min(strengths, key=loss)
 
@@ -125,15 +119,3 @@ def _fitted(
     model = LogisticRegression(C=strength, max_iter=2000)
     model.fit(inputs, targets, weights)
     return np.asarray(model.predict_proba(later)[:, 1])
-
-
-def _scored(
-    name: str,
-    dataset: Dataset,
-    case: Case,
-    rows: SplitRows,
-    predicted: Floats,
-    seconds: float,
-) -> Scores:
-    note = "solved, not descended"
-    return scored(name, dataset, case, rows, predicted, (), 1, seconds, note)

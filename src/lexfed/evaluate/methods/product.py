@@ -2,11 +2,12 @@
 """Methods that the product itself runs: its own reading, planning, training, claims.
 
 A method is a few keys of a configuration, so nothing is compared that a user could not
-run. Settings that were tuned (`tuning.py`) are more keys of `[federation]`.
+run. Settings that were tuned (`setting_search.py`) are more keys of `[federation]`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from time import perf_counter
 from typing import Any
@@ -30,12 +31,10 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.models.losses import Loss
 from lexfed.models.towers import Model
-from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.run.driver.rehearsal import train_in_memory
 from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
-from lexfed.terms import Unit
 
 MethodKeys = Mapping[str, Mapping[str, Any]]
 
@@ -44,18 +43,8 @@ POINTS = 40
 
 
 def through_the_product(name: str, keys: MethodKeys, note: str = "") -> Method:
-    """Return the method that runs the product with some keys.
-
-    Args:
-        name: of the method.
-        keys: by table of the configuration.
-        note: what a reader of the table must know.
-    """
-
-    def method(dataset: Dataset, case: Case) -> Scores:
-        return train(dataset, case, name, keys, note)
-
-    return method
+    """Return the method that runs the product with some keys of a configuration."""
+    return partial(train, name=name, keys=keys, note=note)
 
 
 def train(
@@ -77,7 +66,7 @@ def train(
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What the product's training on one population came to; see `Scores`."""
+    """The result of the product's training on one population; see `Scores`."""
 
     scores: Floats
     record_epsilon: float | None
@@ -96,7 +85,8 @@ def train_on(
     merged = {table: dict(values) for table, values in keys.items()}
     merged["federation"] = {**keys.get("federation", {}), **case.settings}
     config = configuration(dataset, case, merged)
-    population = _of_units(population, config.budget.unit)
+    if config.budget.unit == "client":  # a guarantee about sites counts sites
+        population = replace(population, units=len(population.sites))
     start = perf_counter()
     priced = price(config, population, dataset.folder)
     kept = _Kept(every=ceil(priced.programme.rounds / POINTS))
@@ -106,7 +96,13 @@ def train_on(
     claim = priced.claim(progress.done)
     tier = sensitive_tier(dataset, case)
     # A tier that is not read at all has no claim, and costs nothing.
-    tiers = {} if claim is None else {tier.label: 0.0} | _epsilons(claim)
+    tiers: dict[str, float] = {} if claim is None else {tier.label: 0.0}
+    if claim is not None:
+        tiers |= {name: stated.epsilon for name, stated in claim.tiers.items()}
+    relation = "no guarantee"
+    if priced.private:
+        whom = "site" if priced.programme.unit == "client" else "record"
+        relation = f"{priced.budget.neighbours} of one {whom}"
     targets = population.test_rows[1].numpy()
     return TrainingResult(
         scores=_predicted(priced, progress.model),
@@ -114,7 +110,7 @@ def train_on(
         attribute_epsilon=tiers.get(tier.label),
         rounds=progress.done,
         seconds=seconds,
-        remarks=(_relation(priced), _linear_note(dataset, case, priced)),
+        remarks=(relation, _linear_note(dataset, case, priced)),
         path=tuple(
             Point(number, quality(targets, _predicted(priced, model)), spent)
             for number, (model, spent) in kept.models.items()
@@ -150,10 +146,10 @@ def _predicted(priced: PricedRun, model: Model) -> Floats:
 def as_scores(
     name: str, case: Case, rows: SplitRows, parts: Sequence[TrainingResult], note: str
 ) -> Scores:
-    """Put what populations without common persons came to into one form.
+    """Join the results of populations without common persons.
 
-    Their claims hold side by side: what a person pays is the largest of them. Rounds
-    of several runs are not one path, so they have none, nor one noise.
+    Their claims hold side by side: a person pays the largest of them. Rounds of several
+    runs are not one path, so they have none, nor one noise.
     """
     alone = parts[0] if len(parts) == 1 else None
     scores = np.concatenate([part.scores for part in parts])
@@ -181,24 +177,6 @@ def _most(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _epsilons(claim: Claim) -> dict[str, float]:
-    return {name: tier.epsilon for name, tier in claim.tiers.items()}
-
-
-def _of_units(population: Population, unit: Unit) -> Population:
-    """Return the population of a guarantee about sites, where they are the units."""
-    if unit == "record":
-        return population
-    return replace(population, units=len(population.sites))
-
-
-def _relation(priced: PricedRun) -> str:
-    if not priced.private:
-        return "no guarantee"
-    whom = "site" if priced.programme.unit == "client" else "record"
-    return f"{priced.budget.neighbours} of one {whom}"
-
-
 def _linear_note(dataset: Dataset, case: Case, priced: PricedRun) -> str:
     """Say where the rule left networks out because they would not pay."""
     wanted = model_of(dataset, case)
@@ -209,7 +187,16 @@ def _linear_note(dataset: Dataset, case: Case, priced: PricedRun) -> str:
 
 
 def alone(name: str, keys: MethodKeys) -> Method:
-    """Return the method in which every site runs the product with some keys."""
+    """Return the method in which every site runs the product alone with some keys.
+
+    A federation has to be better. A site trains on its own units with the whole budget,
+    since its persons are nowhere else, and is scored on its own test rows. Sizes of
+    sites count as public, as a site that works alone knows its own.
+
+    Where sites differ much in their labels, a site alone knows its own label rate, and
+    all rows together look well sorted for that reason alone: compare the worst site
+    too.
+    """
 
     def method(dataset: Dataset, case: Case) -> Scores:
         rows = rows_of(dataset, case)

@@ -13,7 +13,7 @@ The product's `uniform` has to be no worse than the best of them, cell by cell.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import sqrt
 from time import perf_counter
@@ -37,13 +37,6 @@ _LABELS, _MEANS = 0.02, 0.3
 """Parts of the square of mu that the rate of the outcome and column means cost."""
 
 
-@dataclass(frozen=True)
-class _Learned:
-    weights: Floats
-    releases: Mapping[str, tuple[float, int]]
-    """Norm over noise of each sum, and how often it was released."""
-
-
 def _train(name: str, paid: bool, linear: bool, dataset: Dataset, case: Case) -> Scores:
     rows = rows_of(_linear(dataset) if linear else dataset, case)
     encoding = rows.population.encoding
@@ -53,19 +46,19 @@ def _train(name: str, paid: bool, linear: bool, dataset: Dataset, case: Case) ->
     number = np.array([slot.kind == "number" for slot in encoding.slots])
     units = unit_batch([site.train for site in rows.population.sites])
     mu = affordable_mu(dataset, case)
-    learned = _learn(units, number, mu, paid)
+    weights, releases = _learn(units, number, mu, paid)
     seconds = perf_counter() - start
     tier = sensitive_tier(dataset, case)
     counted: list[CountedRelease] = [
         (gaussian(what, moved, tier), times)
-        for what, (moved, times) in learned.releases.items()
+        for what, (moved, times) in releases.items()
     ]
     return scored(
         name,
         dataset,
         case,
         rows,
-        rows.test.slots @ learned.weights,
+        rows.test.slots @ weights,
         counted,
         sum(times for _, times in counted),
         seconds,
@@ -73,8 +66,13 @@ def _train(name: str, paid: bool, linear: bool, dataset: Dataset, case: Case) ->
     )
 
 
-def _learn(units: Batch, number: Bools, mu: float, paid: bool) -> _Learned:
-    """Return weights for a budget of mu, add/remove."""
+def _learn(
+    units: Batch, number: Bools, mu: float, paid: bool
+) -> tuple[Floats, dict[str, tuple[float, int]]]:
+    """Return weights for a budget of mu (add/remove), and the releases.
+
+    Of each sum the norm over the noise, and how often it was released.
+    """
     generator = np.random.default_rng()
     rows, labels = units.inputs.numpy(), units.targets.numpy()
     share = units.weights.numpy()
@@ -113,7 +111,7 @@ def _learn(units: Batch, number: Bools, mu: float, paid: bool) -> _Learned:
         total += curvature * weights - released
         mean = total / done
         weights = _shrinkage(mean, (noise / n) ** 2 / done, prior) * mean / curvature
-    return _Learned(weights, releases)
+    return weights, releases
 
 
 def _shrinkage(mean: Floats, noise: float, prior: Floats) -> Floats:
@@ -144,15 +142,11 @@ def _linear(dataset: Dataset) -> Dataset:
     return replace(dataset, tables={**dataset.tables, "data": data})
 
 
-def _method(name: str, paid: bool = False, linear: bool = False) -> Method:
-    return partial(_train, name, paid, linear)
-
-
 SIMPLE: Mapping[str, Method] = MappingProxyType(
     {
-        "uniform-simple": _method("uniform-simple"),
-        "uniform-simple-paid": _method("uniform-simple-paid", paid=True),
-        "uniform-simple-linear": _method("uniform-simple-linear", linear=True),
+        "uniform-simple": partial(_train, "uniform-simple", False, False),
+        "uniform-simple-paid": partial(_train, "uniform-simple-paid", True, False),
+        "uniform-simple-linear": partial(_train, "uniform-simple-linear", False, True),
     }
 )
 """The variants, by name."""

@@ -1,8 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One tower that reads every column, and its clipped sums: what baselines descend on.
+"""Baselines that descend on one tower, which reads every column: DP-FedAvg and DP-FTRL.
 
 Architectures, losses and clipped sums are the product's; only who adds which noise
 when is a baseline's own.
+
+**DP-FedAvg for records.** Every site takes noisy steps of its own, then models average.
+This is what federations do that trust nobody with a sum without noise, and what most
+published figures come from: each site adds all the noise itself, so K sites of n/K
+units each have K times the noise of one sum over all, in units of their gradient.
+
+*Charge.* A person is at one site, whose T rounds of E local steps are T E releases of
+one clipped sum each; the other sites' releases do not depend on that person at all.
+Weights of the average are the numbers of units at the sites, taken as public.
+
+**DP-FTRL with banded noise**: descent whose noise cancels later what it adds now.
+Units are dealt into b batches by lot, and E passes are made over the batches in the
+same order: n = bE steps, with gradient sums g_1 .. g_n of clipped contributions.
+Descent uses the prefix sums A g. Instead of noise on every g_t, release C g + z
+with z ~ N(0, sigma^2 I), from which A g + A C^-1 z follows by post-processing
+[DMR+22]. C is the lower triangular Toeplitz matrix with the first b numbers of
+
+    c_0 = 1,   c_k = c_{k-1} (2k - 1) / (2k)
+
+below each other, zero after them: the square root of A, cut to b bands [KL24].
+
+*Charge.* A unit takes part in steps t, t + b, t + 2b, ..., once in a pass. Columns of
+C that are b apart share no row, so its E contributions, each at most the clip R long,
+move C g by at most R sqrt(E (c_0^2 + ... + c_{b-1}^2)) [CGM+23]: E Gaussian
+releases of sensitivity R |c|. The lots depend on a person's key alone, so that nobody's
+presence moves another person, and sums are divided by public numbers. For b = 1 this is
+noisy gradient descent. Steps are adaptive; for Gaussian noise that costs nothing
+[DMR+22].
 """
 
 from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,8 @@ def own_table(priced: PricedRun, base: Path, into: Path) -> Dataset:
         DataError: with every problem of the files.
         RunFolderError: if the copy cannot be written, or something has its name.
     """
-    config, schema = priced.config, priced.population.tagged.schema
+    config, tagged = priced.config, priced.population.tagged
+    schema, tiers = tagged.schema, tagged.tiers()
     frames = _frames(config, schema, base)
     added = _added(config, schema, frames, priced.population.names)
     try:
@@ -62,7 +63,12 @@ def own_table(priced: PricedRun, base: Path, into: Path) -> Dataset:
         raise RunFolderError(f"cannot write `{into / FILE}`: {what}") from error
     tables = {
         "data": _data_table(priced, base, next(iter(added), None)),
-        "law": {"columns": _tags(priced)},
+        "law": {
+            "columns": {
+                name: {"tier": tiers[name].label, "reason": tagged.tags[name].reason}
+                for name in schema.names
+            }
+        },
     }
     with (into / FILE).open("rb") as file:
         rows = hashlib.file_digest(file, "sha256").hexdigest()
@@ -174,15 +180,12 @@ def _data_table(priced: PricedRun, base: Path, site: str | None) -> dict[str, An
     }
     if schema.person is not None:
         found |= {"person": schema.person, "excess_records": data.excess_records}
-    if units := data.units or (_persons(priced) if data.built_in else None):
+    persons = sum(len(site.train) + len(site.test) for site in population.sites)
+    if units := data.units or (persons if data.built_in else None):
         found["units"] = units
     if data.profile is not None:
         found["profile"] = str((base / data.profile).resolve())
     return found | _sites(config, schema, site, priced.population.names)
-
-
-def _persons(priced: PricedRun) -> int:
-    return sum(len(site.train) + len(site.test) for site in priced.population.sites)
 
 
 def _sites(
@@ -202,38 +205,24 @@ def _declared(column: Column) -> dict[str, Any]:
     """Return a column as a configuration declares it; its tier covers its sources."""
     stated = asdict(column)
     kept = ("kind", "range", "values", "scale", "missing", "public_stats")
-    usual = {"scale": "auto"}
     return {
         name: list(stated[name]) if isinstance(stated[name], tuple) else stated[name]
         for name in kept
-        if stated[name] is not None and stated[name] != usual.get(name)
-    }
-
-
-def _tags(priced: PricedRun) -> dict[str, dict[str, str]]:
-    tagged = priced.population.tagged
-    tiers = tagged.tiers()
-    return {
-        name: {"tier": tiers[name].label, "reason": tagged.tags[name].reason}
-        for name in tagged.schema.names
+        if stated[name] is not None and (name, stated[name]) != ("scale", "auto")
     }
 
 
 def _groups(schema: Schema, added: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of the file that tell groups of people apart."""
     bands = [name for name in added if name.startswith("age_band")]
-    return dict(_told_apart(schema, bands))
-
-
-def _told_apart(schema: Schema, bands: list[str]) -> Iterator[tuple[str, str]]:
+    groups: dict[str, str] = {}
     for attribute in _GROUPS:
         column = _column_of(attribute, schema)
-        if column is None:
-            continue
-        if column.kind in ("category", "flag"):
-            yield attribute, column.name
-        elif attribute == "age" and bands:
-            yield attribute, bands[0]
+        if column is not None and column.kind in ("category", "flag"):
+            groups[attribute] = column.name
+        elif column is not None and attribute == "age" and bands:
+            groups[attribute] = bands[0]
+    return groups
 
 
 def _column_of(attribute: str, schema: Schema) -> Column | None:

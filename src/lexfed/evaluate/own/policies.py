@@ -12,10 +12,15 @@
     uniform-record      one noise for everything, the same epsilon for the record
 
 Where the cascade cannot be planned, `cascade` and `uniform-attribute` are left out.
+
+Files that a configuration names (a policy, a catalogue, a profile, a table of
+importances, an own model) can change while the configuration stays the same. Results
+measured before are then those of another run, so their content is part of the key of a
+result.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,26 +74,27 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
         hint = "choose `cascade`, `grouped` or `uniform`"
         raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
     configured = _configured(config, base)
-    cascade = _cascade(config, configured)
+    cascade = configured
+    if config.privacy.mechanism != CASCADE:
+        caps = configured["budget"]["caps"]
+        cascade = _plain(config, configured, CASCADE, caps)
     methods: dict[str, PolicyKeys] = {
         CONFIGURED: configured,
         NONE: _none(configured),
         CASCADE: cascade,
-        UNIFORM_RECORD: _uniform(config, configured, {}),
+        UNIFORM_RECORD: _plain(config, configured, "uniform", {}),
     }
-    tables = {**dataset.tables, "methods": methods}
-    found = replace(dataset, tables=tables)
-    rows_of(found, own_case(config))  # says what is wrong with the rows, if anything
-    epsilon = cascade_epsilon(found, config)
+    own = replace(dataset, tables={**dataset.tables, "methods": methods})
+    rows_of(own, own_case(config))  # says what is wrong with the rows, if anything
+    epsilon = cascade_epsilon(own, config)
     if epsilon is None:
         del methods[CASCADE]
     else:
-        tier = sensitive_tier(found, own_case(config)).label
-        methods[UNIFORM_ATTRIBUTE] = _uniform(config, configured, {tier: epsilon})
+        caps = {sensitive_tier(own, own_case(config)).label: epsilon}
+        methods[UNIFORM_ATTRIBUTE] = _plain(config, configured, "uniform", caps)
     files = referenced_content(config, base)
     stated = {"table": dataset.digest, "methods": methods, "files": files}
-    digest = canonical.digest(stated)
-    return replace(found, digest=digest)
+    return replace(own, digest=canonical.digest(stated))
 
 
 def own_case(config: Config, seed: int = 0) -> Case:
@@ -99,12 +105,13 @@ def own_case(config: Config, seed: int = 0) -> Case:
 def own_setting(config: Config) -> dict[str, Any]:
     """Return the settings of every job: `own_case` without its seed."""
     replaced = config.budget.neighbours == "replace-one"
-    of_records = config.budget.unit == "record"
+    of_records, model = config.budget.unit == "record", config.federation.model
     return {
         "record_epsilon": config.budget.epsilon,
         "attribute_epsilon": config.budget.epsilon,
         "delta": config.budget.delta,
-        "model": _model(config),
+        # Linear models have one name, whatever the target is.
+        "model": "logistic" if model == "linear" else model,
         "sites": None,
         "partition": "iid",
         "alpha": None,
@@ -112,12 +119,6 @@ def own_setting(config: Config) -> dict[str, Any]:
         "tiers": 4,
         "settings": {},
     }
-
-
-def _model(config: Config) -> str:
-    """Return the model's name; linear ones have one name, whatever the target is."""
-    model = config.federation.model
-    return "logistic" if model == "linear" else model
 
 
 def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
@@ -155,40 +156,22 @@ def _configured(config: Config, base: Path) -> PolicyKeys:
     alone = config.privacy.trust == "distributed"
     engine = "inprocess" if alone else "simulation"
     federation = plain.get("federation", {}) | {"engine": engine}
-    found = {"budget": budget, "federation": _fitting(config, federation)}
-    found["privacy"] = plain.get("privacy", {})
-    found |= {name: plain[name] for name in ("adapt", "sketches") if name in plain}
-    return found
-
-
-def _fitting(config: Config, federation: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys less a linear model, which the case names to fit the target."""
     if config.federation.model in ("logistic", "linear"):
-        federation.pop("model", None)
-    return federation
+        federation.pop("model", None)  # the case names it to fit the target
+    return {
+        "budget": budget,
+        "federation": federation,
+        "privacy": plain.get("privacy", {}),
+        **{name: plain[name] for name in ("adapt", "sketches") if name in plain},
+    }
 
 
 def _none(configured: PolicyKeys) -> PolicyKeys:
     """Return training without noise, by the file's own steps."""
-    steps = {
-        name: value
-        for name, value in configured["federation"].items()
-        if name not in _OF_SHARES
-    }
-    unit = {k: v for k, v in configured["budget"].items() if k == "unit"}
+    federation, budget = configured["federation"], configured["budget"]
+    steps = {k: v for k, v in federation.items() if k not in _OF_SHARES}
+    unit = {k: v for k, v in budget.items() if k == "unit"}
     return {"privacy": {"mechanism": "none"}, "budget": unit, "federation": steps}
-
-
-def _cascade(config: Config, configured: PolicyKeys) -> PolicyKeys:
-    if config.privacy.mechanism == CASCADE:
-        return configured
-    return _plain(config, configured, CASCADE, configured["budget"]["caps"])
-
-
-def _uniform(
-    config: Config, configured: PolicyKeys, caps: Mapping[str, float]
-) -> PolicyKeys:
-    return _plain(config, configured, "uniform", caps)
 
 
 def _plain(
@@ -196,11 +179,8 @@ def _plain(
 ) -> PolicyKeys:
     """Return a mechanism under the same budget, steps and trust as the file's."""
     kept = ("epsilon", "delta", "unit", "neighbours", "classes")
-    stated = {
-        name: configured["budget"][name]
-        for name in kept
-        if name in configured["budget"]
-    }
+    budget = configured["budget"]
+    stated = {name: budget[name] for name in kept if name in budget}
     return {
         "budget": {**stated, "caps": dict(caps)},
         "privacy": {
@@ -229,17 +209,16 @@ def referenced_content(config: Config, base: Path) -> dict[str, str]:
     return named
 
 
-def _hashes(places: Iterator[Path] | list[Path]) -> str:
+def _hashes(places: Iterable[Path]) -> str:
     """Return one hash of files and of everything in folders; absence counts too."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for place in places:
-        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
-        for path in inside:
-            found.update(f"{path.relative_to(place.parent)}\0{path.is_file()}".encode())
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            total.update(f"{path.relative_to(place.parent)}\0{path.is_file()}".encode())
             if path.is_file():
                 with path.open("rb") as file:
-                    found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+                    total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()
 
 
 def _modules(name: str) -> Iterator[Path]:

@@ -3,8 +3,8 @@
 
 `process_group.py` starts the processes, relays their blocks and ends them;
 `site.py` is the program of one of them (`python -m
-lexfed.evaluate.trees.site`), `network.py` gives LightGBM its two exchanges,
-`blocks.py` is the framing of both ends. No port is opened. `site.py` loads no
-torch, which would take longer than the trees do: nothing that it imports, this
-file included, may import `methods`, `models` or `run`.
+lexfed.evaluate.trees.site`), `network.py` frames blocks and gives LightGBM its two
+exchanges. No port is opened. `site.py` loads no torch, which would take longer than the
+trees do: nothing that it imports, this file included, may import `methods`, `models` or
+`run`.
 """

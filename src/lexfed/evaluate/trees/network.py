@@ -8,7 +8,11 @@ gives a block for each site and gets a block from each:
     reduce-scatter    block k of the histograms goes to site k, which adds what it gets
     allgather         the same block goes to everybody
 
-The parent of the processes passes the blocks on.
+The parent of the processes passes the blocks on, by pipes that nobody else can open:
+
+    number of blocks        8 bytes
+    length of each block    8 bytes each
+    the blocks themselves
 """
 
 import os

@@ -31,15 +31,10 @@ class SiteProcessError(LexfedError):
 
 @dataclass(frozen=True)
 class SiteRows:
-    """What one process is given: inputs [rows, columns] and a target for each row."""
+    """The rows of one process: inputs [rows, columns] and a target for each row."""
 
     inputs: Floats
     targets: Floats
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats]:
-        """Both, in the order in which a site is sent them."""
-        return self.inputs, self.targets
 
 
 def train_together(
@@ -63,7 +58,7 @@ def train_together(
         seconds: how long they may take.
 
     Raises:
-        SitesFailed: if a process fails or they take too long.
+        SiteProcessError: if a process fails or they take too long.
     """
     with ExitStack() as stack:
         words = stack.enter_context(TemporaryFile())
@@ -72,14 +67,11 @@ def train_together(
             started.append(_Site(place, _process(words)))
             stack.callback(_reap, started[-1].process)
         late = _killed_after(seconds, started, stack)
-        order = {
-            "settings": dict(settings),
-            "categories": list(categories),
-            "sites": len(sites),
-        }
+        order = {"settings": dict(settings), "categories": list(categories)}
         try:
             for one, rows in zip(started, sites, strict=True):
-                one.tell({**order, "site": one.place}, (bins, *rows.arrays))
+                numbers = {"sites": len(sites), "site": one.place}
+                one.tell({**order, **numbers}, (bins, rows.inputs, rows.targets))
             return _relayed(started)
         except _Ended as ended:
             status = ended.site.process.wait()
@@ -145,7 +137,7 @@ def _process(words: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 def _killed_after(seconds: float, started: Sequence[_Site], stack: ExitStack) -> Event:
-    """Return an event that comes when the time is over and the processes are killed."""
+    """Return an event that is set when time is over and the processes are killed."""
     late = Event()
 
     def end() -> None:
@@ -174,5 +166,5 @@ def _last(words: IO[bytes]) -> str:
     """Return the last line that a site wrote, to be put behind a message."""
     words.seek(0)
     lines = words.read().decode(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()]
-    return f": {said[-1]}" if said else ""
+    written = [line.strip() for line in lines if line.strip()]
+    return f": {written[-1]}" if written else ""
