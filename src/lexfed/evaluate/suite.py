@@ -102,10 +102,8 @@ class EvaluationStep:
 
     Attributes:
         done: jobs with a result, those of earlier calls included.
-        jobs: jobs in all.
         new: jobs that were run in this call.
         seconds: since the first of them began.
-        job: the one that ended.
         failure: why it has no measurement, if it has none.
     """
 

@@ -116,14 +116,9 @@ def attack_attribute(
 ) -> AttributeInference:
     """Infer one column of people that a model was trained on.
 
-    Args:
-        model: that is attacked.
-        loss: of its task: `logistic` or `softmax`.
-        about: the column.
-        people: members, auxiliary people and outsiders.
-        trade_off: the proven guarantee of the column's values; None without privacy.
-        shadow: a model of the same making that was trained on the auxiliary people.
-        confidence: of each gain and leak; more than usual if the best is looked for.
+    Without privacy there is no `trade_off` of the column's values. The `shadow` is a
+    model of the same making that was trained on the auxiliary people. The `confidence`
+    of each gain and leak is more than usual if the best is looked for.
 
     Raises:
         ValueError: if labels are numbers: no confidence is known then.

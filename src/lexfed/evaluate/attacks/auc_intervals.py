@@ -57,10 +57,8 @@ class AttackResult:
     Attributes:
         auc: area under its ROC curve; .5 is guessing.
         low: lower end of its interval, of 95 % unless several are looked at.
-        high: upper end.
         bound: the largest AUC that the proven guarantee allows; 1 without one.
         n: people whom it was tried on, over all releases.
-        seconds: wall-clock time it took.
     """
 
     name: str
@@ -85,11 +83,7 @@ class AttackResult:
 
 
 def auc_of(scores: Floats, positive: Bools) -> float:
-    """Return the chance that a positive scores above a negative, ties half.
-
-    Raises:
-        ValueError: if there is no positive or no negative, or a score is no number.
-    """
+    """Return the chance that a positive scores above a negative, ties half."""
     above, _ = _placements(scores, positive)
     return float(above.mean())
 
@@ -120,11 +114,7 @@ def one_release(
 def several_releases(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the mean over releases whose noise is independent, with its interval.
-
-    Raises:
-        ValueError: for fewer than two releases.
-    """
+    """Return the mean over releases whose noise is independent, with its interval."""
     if len(values) < 2:
         raise ValueError(f"expected two releases or more, got: {len(values)}")
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))

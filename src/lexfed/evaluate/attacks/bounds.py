@@ -67,9 +67,6 @@ class TradeOff:
         More pairs never make a bound larger.
         For Gaussian releases without sampling the bound of `of_gaussian` is above the
         exact one by at most .001.
-
-    Attributes:
-        pairs: (epsilon, delta), each of which is proven.
     """
 
     pairs: tuple[tuple[float, float], ...]
@@ -138,9 +135,6 @@ def of_record(
 
     With `add-remove` the attack asks whether a record was there at all, with
     `replace-one` which of two records it was. The accountant `by` prices.
-
-    Raises:
-        ClaimError: as pricing the same releases does.
     """
     require_renyi(releases, by)
     paid = [

@@ -56,7 +56,6 @@ class RoundKnowledge:
 
     Attributes:
         weights: flat parameters at which each round's gradient was asked.
-        clip: of each person's gradient.
         sigma: deviation of the noise on every coordinate of a sum; 0 for an observer
             that sees the sums themselves.
     """
@@ -146,10 +145,7 @@ class InversionSize:
     """The size of an attack: its sites, and the work on the update of each.
 
     Attributes:
-        people: of each site.
-        updates: number of sites.
         tries: starts of the descent for each update.
-        steps: of the descent.
     """
 
     people: int = 2

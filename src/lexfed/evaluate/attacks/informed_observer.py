@@ -96,12 +96,10 @@ class ObserverGames:
     """Games about one column of one run.
 
     Attributes:
-        scores: of the people who are tried in each game.
         high: whether their coins gave them the wanted value.
         surest: the largest AUC of the best observer, of all people tried.
         noise: that was added, its root mean square in planned deviations.
         bound: the largest AUC that the guarantee allows; 1 without one.
-        seconds: wall-clock time they took.
     """
 
     scores: tuple[Floats, ...]

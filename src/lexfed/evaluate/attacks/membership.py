@@ -81,19 +81,11 @@ def attack_membership(
 ) -> tuple[AttackResult, AttackResult, AttackResult]:
     """Train models and attack each by threshold, LiRA and the calibrated margin.
 
-    Args:
-        trainer: makes the models, with noise of their own.
-        trade_off: of one model, for the presence of a record; None without a
-            guarantee.
-        shadows: models that an attacked one is compared with, 2 or more.
-        seed: of the coins.
-        confidence: of each interval.
+    The `trade_off` is that of one model, for the presence of a record; None without a
+    guarantee. An attacked model is compared with two `shadows` or more.
 
     Guarantees:
         A trainer that does not look at its members has an AUC of .5 in expectation.
-
-    Raises:
-        ValueError: for fewer than two shadows.
     """
     if shadows < 2:
         raise ValueError(f"expected `shadows` >= 2, got: {shadows}")

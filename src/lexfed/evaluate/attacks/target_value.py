@@ -30,7 +30,6 @@ class TargetValue:
 
     Attributes:
         kind: of its first slot: `flag`, `number` or `onehot`.
-        slots: positions of its slots.
         candidates: contents of the slots to try, [candidates, slots].
         wanted: place of the candidate that is asked for.
         shares: frequency of each candidate among auxiliary people.

@@ -55,13 +55,8 @@ class Case:
         seed: of the split, the partition and first weights; noise is always fresh.
         record_epsilon: most that a whole record may cost.
         attribute_epsilon: most that a value of the most sensitive tier may cost.
-        delta: of both.
-        model: `logistic`, `mlp:256,128,64` or `cnn`.
-        sites: how many; None for the natural ones of the table.
         partition: `iid` or `dirichlet`, where `sites` is a number.
-        alpha: of `dirichlet`.
         equal: which epsilon is equal between methods.
-        tiers: 2, 3 or 4.
         settings: what was tuned; each method says what it knows.
     """
 
@@ -90,13 +85,7 @@ Method = Callable[[Dataset, Case], Scores]
 def configuration(
     dataset: Dataset, case: Case, keys: Mapping[str, Mapping[str, Any]]
 ) -> Config:
-    """Return what the product is to run.
-
-    Args:
-        dataset: the table.
-        case: the cell.
-        keys: of a method, by table of the configuration; they are added to those of
-            the cell.
+    """Return what the product is to run: the cell, with the keys of a method added.
 
     Raises:
         ConfigError: if the table or the choices contradict each other.

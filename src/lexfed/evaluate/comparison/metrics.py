@@ -35,7 +35,6 @@ class Point(NamedTuple):
     """How a run stands after a round.
 
     Attributes:
-        number: of the round, from 1.
         quality: AUC of the test rows, or RMSE.
         spent: the record's epsilon that the ledger has charged; None if it is not
             known before the end.
@@ -51,10 +50,8 @@ class Scores:
     """Scores of one trained model on one split, with its cost.
 
     Attributes:
-        method: name of the method, as in `METHODS`.
         targets: of the test rows: 0 or 1, or a number on the encoded scale.
         scores: of the test rows: the probability of 1, or the predicted number.
-        sites: place of the site of each test row.
         groups: fairness attribute, and its value in each test row; empty text where
             the value is missing.
         record_epsilon: proven for a whole record; None without a guarantee. The note
@@ -62,7 +59,6 @@ class Scores:
         attribute_epsilon: proven for one value of the most sensitive tier that the
             table has, under replace-one; None without a guarantee.
         rounds: how often something was released, or trees and steps where nothing is.
-        seconds: that training took, reading left out.
         diverged: whether a score is not a number; such a run is reported, not dropped.
         path: quality after some of the rounds. Empty where a method has no rounds, or
             no model after each.

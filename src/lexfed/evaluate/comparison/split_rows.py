@@ -68,9 +68,7 @@ class SplitRows:
     """A split of a table, for the product and for methods outside it.
 
     Attributes:
-        population: as the product knows it.
         table: every row that is used, checked and clamped.
-        groups: fairness attributes of the test rows.
     """
 
     population: Population
@@ -192,9 +190,6 @@ def spread(config: Config, table: Table, coins: LotKeys) -> Integers:
         Every site has a person for training.
         All rows of a person are at one site.
         A partition that has training rows everywhere already stays as it is.
-
-    Raises:
-        DataError: if there are more sites than persons to train on.
     """
     partition = partition_of(config, table, coins)
     site_of_row = partition.codes(len(table))
@@ -241,7 +236,6 @@ class CodedColumns:
     """Features as they are declared, a row of values for each row of a side.
 
     Attributes:
-        columns: their declarations.
         values: [rows, columns]; a category is its place in the declared list. What is
             missing is not a number.
     """

@@ -80,9 +80,6 @@ class TableDeclaration:
     """The public facts of one data set.
 
     Attributes, beside those of the file:
-        name: the name of its folder.
-        columns: `data.columns` of a configuration.
-        tiers: tier of each column.
         departures: columns whose tier is not that of their class.
         sites_per_person: most sites at which one person may have rows.
         extra: columns that the file has beside, which no model may read.

@@ -47,7 +47,6 @@ class Dataset:
         tables: the `data` and `law` tables of a configuration: columns, ranges, tiers,
             sites, person, units. A user's own table has `methods` too, the policies
             that are compared on it.
-        target: the column to predict.
         groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
             file, where the data has it. Such a column need not be an input.
         digest: SHA-256 of the source files, or of a synthetic table's parameters.

@@ -23,11 +23,7 @@ FETCHED = "fetched.json"
 
 
 def data_folder() -> Path:
-    """Return the folder that holds one subfolder for each public data set.
-
-    Raises:
-        DataError: if `LEXFED_DATA` is not set or names no folder.
-    """
+    """Return the folder that holds one subfolder for each public data set."""
     named = os.environ.get(VARIABLE)
     if named and Path(named).is_dir():
         return Path(named)

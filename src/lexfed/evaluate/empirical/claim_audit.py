@@ -62,11 +62,6 @@ class ClaimAudit:
     Attributes:
         claim: `record`, or the name of a tier.
         neighbours: the relation of the coin's two sides.
-        epsilon: the proven one.
-        delta: of the claim.
-        canaries: number of coins.
-        guesses: number of coins guessed.
-        correct: number of guesses that were right.
         one_run: lower bound on epsilon of any mechanism.
         gaussian: lower bound where the trade-off curve is proven to be a Gaussian's:
             planned rounds, no sampling, noise not in shares; else None.
@@ -109,13 +104,9 @@ def audit(
 ) -> tuple[ClaimAudit, ...]:
     """Attack the claims of a priced run through its own sites and coordinator.
 
-    Args:
-        priced: the run; nothing of its budget is spent, and none of its rows is read.
-        canaries: coins for each claim.
-        only: claims to attack, `record` and names of tiers; by default all.
-        confidence: that no bound of all that are returned is above the truth.
-        sources: random bits by purpose.
-        on_game: is told after every game.
+    Nothing of the run's budget is spent, and none of its rows is read. Each claim that
+    is named in `only` (all by default) has so many `canaries`. The `confidence` is that
+    no bound of all that are returned is above the truth.
 
     Raises:
         ConfigError: if nothing is claimed, or the unit is no person.

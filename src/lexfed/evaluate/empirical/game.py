@@ -84,7 +84,6 @@ class CanaryStock:
     """The public declarations that canaries are made from.
 
     Attributes:
-        encoding: columns, their ranges, levels and tiers.
         places: rows that a person may have; canaries have one.
         classes: number of classes of records; canaries are in none.
     """

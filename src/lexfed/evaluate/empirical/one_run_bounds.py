@@ -53,12 +53,8 @@ def one_run(
 ) -> float:
     """Return a lower bound on epsilon of any mechanism, from guesses in one run.
 
-    Args:
-        guesses: number of coins guessed, fixed beforehand.
-        correct: number of guesses that were right.
-        m: number of canaries.
-        delta: of the claim that the bound is compared with.
-        confidence: of the bound.
+    The number of coins guessed, of `m` canaries, was fixed beforehand; `delta` is that
+    of the claim that the bound is compared with.
 
     Guarantees:
         Above the epsilon of an (epsilon, delta)-private mechanism with probability at

@@ -115,11 +115,7 @@ def slots(dataset: Dataset) -> int:
 
 
 def require_memory(needed: MemoryNeed, available: int) -> None:
-    """Refuse before anything runs.
-
-    Raises:
-        ConfigError: if the estimate is above what is available.
-    """
+    """Refuse before anything runs."""
     if needed.total > available:
         what = (
             f"too little memory: the evaluation takes {needed}, "

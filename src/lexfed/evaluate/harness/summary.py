@@ -40,7 +40,6 @@ class MeanEstimate:
     Attributes:
         mean: over the seeds in which there is a number.
         half: half-width by Student's t; None with a single seed.
-        count: how many seeds there are.
     """
 
     mean: float
@@ -87,7 +86,6 @@ class Summary:
 
     Attributes:
         lines: in the order of the jobs; empty unless every job has run.
-        done: how many of the jobs have run.
         results: of the jobs that have run, in their order.
     """
 
@@ -274,8 +272,6 @@ class TargetVerdict:
     Attributes:
         found: the mean that is furthest from it; None if a line has no number for
             one of its seeds.
-        where: which line that is.
-        half: half-width of the interval of that mean, where it has one.
     """
 
     target: TableTarget

@@ -101,7 +101,6 @@ class PublishedFigure:
 
     Attributes:
         where: the facts of the line it stands beside.
-        metric: the column it stands beside.
         reason: where a difference comes from.
     """
 
@@ -118,9 +117,6 @@ class TableTarget:
 
     Attributes:
         where: the facts of the lines it is about; all that agree must reach it.
-        metric: the column.
-        at_least: lowest mean that is enough; None if there is none.
-        at_most: highest mean that is allowed; None if there is none.
         reason: why it may be missed; the page shows it if it is.
     """
 
@@ -140,8 +136,6 @@ class ResultTable:
     """One table of the evaluation.
 
     Attributes:
-        name: what the command line calls it.
-        question: what it answers and how, in a few sentences.
         across: facts of a job that make a line; jobs that agree in them are averaged.
         shows: metrics, in the order of their columns.
         against: the method that others are compared with, seed by seed.

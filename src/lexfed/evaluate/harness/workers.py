@@ -34,8 +34,6 @@ class Failure:
 
     Attributes:
         expected: whether lexfed refused it in words; otherwise it is a defect.
-        words: what a person reads.
-        trace: where it happened, for a defect.
     """
 
     expected: bool

@@ -132,9 +132,6 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     Guarantees:
         Where no attack gains anything, all lower ends of gains of `LINES` lines are at
         most 0 together with 95 %, though the highest of each line is shown.
-
-    Raises:
-        DataError: if people do not differ in any column of the tier.
     """
     population = rows_of(dataset, case).population
     config = configuration(dataset, case, keys_of(dataset, method))
@@ -195,9 +192,6 @@ def reconstruction(
         lower end is above the bound; `surest`, the AUC that the best observer has
         against the person who is told apart most, and by how much that is above; and
         `noise`, the least that a run drew, in deviations of its plan.
-
-    Raises:
-        DataError: if people do not differ in any column of the tier.
     """
     played = []
     for split in range(SPLITS):
@@ -232,9 +226,6 @@ def invert_gradients(
 
     Returns:
         AUC over sites with its interval, `bound`, and `excess` of the lower end.
-
-    Raises:
-        DataError: if people do not differ in any column of the tier.
     """
     rows = rows_of(dataset, case)
     keys = keys_of(dataset, method)

@@ -76,7 +76,6 @@ class Variant:
     """A run, and the one that it is compared with.
 
     Attributes:
-        privacy: keys of `[privacy]`.
         partner: the variant with one thing less; empty for the first.
         written: whether it has a folder, a log, receipts and ledgers on disk.
     """
@@ -120,9 +119,6 @@ def measure_overhead(dataset: Dataset, case: Case, variant: str) -> dict[str, fl
     Returns:
         Seconds of the whole, of each part and side; bytes that a site receives and
         sends and that the folder holds; growth of memory; quotients `..._ratio`.
-
-    Raises:
-        ConfigError: if the system is not Linux, which alone tells such things.
     """
     require_linux()
     partner = VARIANTS[variant].partner

@@ -127,11 +127,7 @@ def peak() -> int:
 
 
 def require_linux(status: Path = _STATUS) -> None:
-    """Refuse where a process cannot read about itself.
-
-    Raises:
-        ConfigError: if the file is not there.
-    """
+    """Refuse where a process cannot read about itself."""
     if not status.is_file():
         what = f"overhead is measured on Linux only: there is no `{status}`"
         raise ConfigError([Problem("", what, "leave the table out, or use Linux")])

@@ -105,10 +105,6 @@ def train_federated(dataset: Dataset, case: Case) -> Scores:
 
     Guarantees:
         The same seed gives the same trees.
-
-    Raises:
-        ConfigError: if the library is not installed.
-        SitesFailed: if the process of a site fails.
     """
     library = _library()
     rows = rows_of(dataset, case)

@@ -40,11 +40,7 @@ _BINS = 32
 
 
 def train(dataset: Dataset, case: Case) -> Scores:
-    """Train a DP-EBM on the training rows of all sites.
-
-    Raises:
-        ConfigError: if the library is not installed.
-    """
+    """Train a DP-EBM on the training rows of all sites."""
     library = _library()
     rows = rows_of(dataset, case)
     _, first = np.unique(rows.train.persons, return_index=True)

@@ -68,12 +68,7 @@ CLIP = 1.0
 
 @dataclass(frozen=True)
 class OneTower:
-    """A tower and its loss; parameters are a flat vector.
-
-    Attributes:
-        tower: with its first weights.
-        loss: of the task.
-    """
+    """A tower and its loss; parameters are a flat vector."""
 
     tower: Tower
     loss: Loss

@@ -102,11 +102,7 @@ class FigureTable:
     """A table with its heading.
 
     Attributes:
-        anchor: its name in links.
         value: name of the drawn number.
-        heads: of the cells.
-        caption: an explanation of the lines.
-        notes: about single lines.
         more_heads: of a second table, with other figures about the same lines.
         more: cells of the second table, by the name of the line.
     """

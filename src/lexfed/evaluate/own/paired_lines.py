@@ -26,6 +26,10 @@ class EvaluationFinding:
     details: tuple[str, ...] = ()
     alarm: bool = False
 
+    def __str__(self) -> str:
+        """The answer as the command line prints it."""
+        return "\n  ".join((self.headline, *self.details))
+
 
 Summaries = Mapping[str, Summary]
 

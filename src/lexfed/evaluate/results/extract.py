@@ -32,12 +32,9 @@ class MeasuredTable:
 
     Attributes:
         lines: empty unless every job has run.
-        done: how many of the jobs have run.
         configuration: hash of the questions as they were when it was measured.
-        code: hash of the code that measured it, its first twelve digits.
         dates: first and last day.
         minutes: of one core, over all runs; None where they are not on record.
-        figures: names of its drawings.
         notes: what a reader must know, and the methods that it is about.
     """
 

@@ -128,11 +128,7 @@ def write_blocks(sink: IO[bytes], blocks: Sequence[bytes]) -> None:
 
 
 def read_blocks(source: IO[bytes]) -> list[bytes]:
-    """Wait for a list of blocks and return it.
-
-    Raises:
-        EOFError: if the other end is gone.
-    """
+    """Wait for a list of blocks and return it."""
     lengths = [_number(source) for _ in range(_number(source))]
     return [_exactly(source, length) for length in lengths]
 

@@ -44,18 +44,14 @@ def train_together(
     settings: Mapping[str, Any],
     seconds: float,
 ) -> str:
-    """Return the model that the sites train, as LightGBM's text.
+    """Return the model that the sites train within some seconds, as LightGBM's text.
+
+    The values of the rows in `bins` say where bins are; they are made from
+    declarations. `categories` are the places of columns that are categories.
 
     Guarantees:
         Each process is given the rows of one site and opens no socket. When this
         returns or raises, none of them runs any more.
-
-    Args:
-        sites: their training rows.
-        bins: rows whose values say where the bins are; made from declarations.
-        categories: places of the columns that are categories.
-        settings: LightGBM's, the same for all.
-        seconds: how long they may take.
 
     Raises:
         SiteProcessError: if a process fails or they take too long.

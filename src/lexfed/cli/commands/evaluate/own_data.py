@@ -163,7 +163,7 @@ def publish_answers(
         print_json(_json(summaries, left_out, answers))
     else:
         for answer in answers:
-            print("\n".join([answer.headline, *(f"  {d}" for d in answer.details)]))
+            print(answer)
     talk.say(f"\nPage: {out / PAGE}   every run: {out / ALL}")
     broken = [answer.headline for answer in answers if answer.alarm]
     if broken:

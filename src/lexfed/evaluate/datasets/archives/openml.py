@@ -76,10 +76,6 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
 
     Guarantees:
         The file is the one that OpenML's description has the MD5 of.
-
-    Raises:
-        DataError: if OpenML cannot be reached, does not know the number, or sends
-            something else than it describes or than the published table.
     """
     about = f"{address}/api/v1/json/data/{NUMBERS[name]}"
     place, checksum = _described(about, address)
@@ -114,11 +110,7 @@ def _described(about: str, address: str) -> tuple[str, str]:
 
 
 def read_arff(text: str) -> pd.DataFrame:
-    """Return the rows of an ARFF file that is not sparse, as text.
-
-    Raises:
-        ValueError: if it is no such file.
-    """
+    """Return the rows of an ARFF file that is not sparse, as text."""
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     start = next((n for n, line in enumerate(lines) if line.lower() == "@data"), None)

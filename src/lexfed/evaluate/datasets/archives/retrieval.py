@@ -88,18 +88,14 @@ class FetchedTable:
 def fetch(
     name: str, into: Path, source: str = "uci", address: str | None = None
 ) -> FetchedTable:
-    """Download a public data set into a new folder.
+    """Download a public data set into a new folder of its name in `into`.
+
+    The `address` is that of a mirror of the source, one of `ARCHIVES`.
 
     Guarantees:
         Nothing is left behind unless the table has the published number of rows and
         every column that its declaration needs, and all of it could be written. No
         folder is overwritten.
-
-    Args:
-        name: of a public data set.
-        into: the folder of data sets; the new folder is made in it.
-        source: one of `ARCHIVES`.
-        address: of a mirror of it.
 
     Raises:
         DataError: if the set cannot be fetched by a program, there is no connection,

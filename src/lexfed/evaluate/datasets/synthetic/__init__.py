@@ -24,7 +24,6 @@ class Maker:
     """The maker of a synthetic table.
 
     Attributes:
-        rows: number of rows by default.
         facts: the public facts about a table of so many rows.
         frames: its rows under a seed and of a size, one site after the other.
     """

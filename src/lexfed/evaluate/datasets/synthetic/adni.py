@@ -50,10 +50,7 @@ class StudyParameters:
         frequency: minor-allele frequency of each SNP after APOE.
         block: block of linkage of each of them.
         effect: its weight in the risk score; 0 for all but the causal ones.
-        domain: domain of each cognitive test.
         test_loading: strength with which a test shows its domain; negative if reversed.
-        prevalence: of each comorbidity.
-        region: brain region of each imaging column.
         image_loading: strength with which a column shows its region.
     """
 

@@ -131,12 +131,8 @@ class HospitalParameters:
         code_given: rate that its illness adds; codes are in the order of illnesses.
         procedures: distribution over procedures for each illness; the last row is
             for visits that no illness explains.
-        medications: the same for medicines.
         lab_shift: shift of a laboratory value by its illness.
         lab_hospital: calibration of each laboratory, [hospitals, labs].
-        readmission: effect of each illness on the log-odds of coming back.
-        death: effect of each illness on the log-odds of dying.
-        hospital: effect of each hospital on the log-odds of coming back.
     """
 
     share: Floats
@@ -184,18 +180,10 @@ class Visits:
 
     Attributes:
         patient: place of the patient among those of the hospital, for each visit.
-        hospital: of each visit, counted from 0.
         day: since the first of January of the first year.
-        prior: visits of the patient before this one.
-        age: of each patient.
-        frailty: of each patient.
-        ill: illnesses of each patient, [patients, illnesses].
-        codes: diagnosis codes of each visit, [visits, codes].
         procedures: number of times that each was done, [visits, procedures].
         medications: number of times that each was given, [visits, medicines].
         labs: in deviations from the usual, NaN where not measured, [visits, labs].
-        readmitted: whether the patient came back within 30 days.
-        died: whether the patient died in hospital.
     """
 
     patient: Integers

@@ -52,20 +52,14 @@ class Zone:
     """The readings of one zone; arrays of readings are [sensors, hours].
 
     Attributes:
-        zone: counted from 0.
         sensor: number of each sensor, over all zones.
         kind: place of each sensor's type in `TYPES`.
         household: whether a sensor is close to a person: a smart meter, a parking tag.
-        latitude: of each sensor.
-        longitude: of each sensor.
-        years: since each was installed.
         value: in the units of the type; NaN where missing.
         level: the value without the units of the type; NaN where missing.
-        battery: per cent.
         rssi: strength of the radio signal in dBm.
         temperature: in degrees, the same over the zone but for the sensor's place.
         status: place in `STATUS`.
-        anomaly: whether a reading belongs to an anomaly.
     """
 
     zone: int
