@@ -177,7 +177,7 @@ class Arena:
     def __init__(self, priced: PricedRun) -> None:
         """Take a priced programme; nothing of it is spent."""
         self._priced = priced
-        self._programme = priced.programme
+        self.programme = priced.programme
         population = priced.population
         self.stock = CanaryStock(
             population.encoding, population.records_per_person, len(population.classes)
@@ -193,21 +193,21 @@ class Arena:
         def loudness(place: int) -> float:
             return sum(
                 stage.at(step).weights[place] * stage.at(step).rates[place]
-                for stage in self._programme.stages
+                for stage in self.programme.stages
                 for step in range(len(stage.releases))
             )
 
-        places = range(len(self._programme.sites))
+        places = range(len(self.programme.sites))
         found = sorted(places, key=loudness, reverse=True)
         return tuple(found[: self._priced.budget.sites_per_person])
 
     @cached_property
     def _present(self) -> tuple[int, ...]:
         """The sites that answer; with noise in shares as few as are honest for sure."""
-        cohort = self._programme.cohort
+        cohort = self.programme.cohort
         if cohort is None:
             return self.hosts
-        others = set(range(len(self._programme.sites))).difference(self.hosts)
+        others = set(range(len(self.programme.sites))).difference(self.hosts)
         return (*self.hosts, *sorted(others))[: max(cohort.honest, len(self.hosts))]
 
     def play(self, canaries: Canaries, coins: Bools, sources: Sources) -> Floats:
@@ -220,14 +220,14 @@ class Arena:
             Refused: if a site refuses; a programme that is sound is never refused.
         """
         attack = _Attack(self, canaries)
-        learner = Learner(self._programme)
+        learner = Learner(self.programme)
         coordinator = Coordinator(
-            self._programme, learner, self._priced.ledger(), sources, learner.start()
+            self.programme, learner, self._priced.ledger(), sources, learner.start()
         )
         held = canaries.chosen(coins)
         sites = [self._site(place, held, sources) for place in self._present]
         names = {site.name for site in sites}
-        missing = [name for name in self._programme.sites if name not in names]
+        missing = [name for name in self.programme.sites if name not in names]
         while (asked := coordinator.next()) is not None:
             content = asked.query.to_bytes()
             answers = [site.answer(content) for site in sites]
@@ -239,15 +239,15 @@ class Arena:
         return attack.scores()
 
     def _site(self, place: int, held: Floats, sources: Sources) -> Site:
-        name = self._programme.sites[place]
+        name = self.programme.sites[place]
         train = self.stock.units(held if place in self.hosts else held[:0])
         data = SiteData(name, train, self.stock.units(held[:0]))
         ledger = self._priced.site_ledger(name)
-        return Site(self._programme, data, ledger, sources)
+        return Site(self.programme, data, ledger, sources)
 
     def added(self, query: Query, rows: Floats) -> Floats:
         """Return each person's contribution to a release, [persons, dimension]."""
-        programme = self._programme
+        programme = self.programme
         stage = programme.stages[query.stage].at(query.step)
         block = self.stock.units(rows)
         cohort = UnitBatch.of([block], programme.precision, programme.class_scales)
@@ -256,11 +256,6 @@ class Arena:
             rate = stage.rate_for(query.release, place)
             found += rate * contributions(query, programme, cohort, place)
         return found
-
-    @property
-    def programme(self) -> Programme:
-        """The programme that is run."""
-        return self._programme
 
 
 class _Attack:

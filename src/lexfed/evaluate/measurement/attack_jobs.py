@@ -196,11 +196,8 @@ def reconstruction(
     played = []
     for split in range(SPLITS):
         cell = replace(case, seed=case.seed * SPLITS + split)
-        rows = rows_of(dataset, cell)
-        config = configuration(dataset, cell, keys_of(dataset, method))
-        priced = price(config, rows.population, dataset.folder)
-        auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
-        columns = _columns(rows.population, sensitive_tier(dataset, cell), auxiliary)
+        keys = keys_of(dataset, method)
+        priced, columns = _priced_columns(dataset, cell, keys)
         about, runs = columns[split % len(columns)], GAMES[observer]
         played.append(play_games(priced, about, observer, runs=runs, seed=cell.seed))
     found = observer_result(played, observer, joint_confidence(LINES))
@@ -227,17 +224,13 @@ def invert_gradients(
     Returns:
         AUC over sites with its interval, `bound`, and `excess` of the lower end.
     """
-    rows = rows_of(dataset, case)
-    keys = keys_of(dataset, method)
+    rows, keys = rows_of(dataset, case), keys_of(dataset, method)
     steps = {**keys.get("federation", {}), "learning_rate": 1.0}
-    config = configuration(dataset, case, {**keys, "federation": steps})
-    priced = price(config, rows.population, dataset.folder)
-    auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
-    about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]
+    priced, columns = _priced_columns(dataset, case, {**keys, "federation": steps})
     found = attack_updates(
         rounds_of(priced, observe_run(priced), observer),
         rows.population.encoding,
-        about,
+        columns[0],
         LabelledRows(rows.train.slots, rows.train.targets),
         seed=case.seed,
         confidence=joint_confidence(LINES),
@@ -267,6 +260,17 @@ def _first_rows(population: Population) -> LabelledRows:
         np.concatenate([block.inputs[:, 0] for block in sites]),
         np.concatenate([block.targets[:, 0] for block in sites]),
     )
+
+
+def _priced_columns(
+    dataset: Dataset, case: Case, keys: Mapping[str, Mapping[str, Any]]
+) -> tuple[PricedRun, tuple[TargetValue, ...]]:
+    """Return a priced run, and the columns to attack as test rows tell them apart."""
+    rows = rows_of(dataset, case)
+    config = configuration(dataset, case, keys)
+    auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
+    columns = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)
+    return price(config, rows.population, dataset.folder), columns
 
 
 def _columns(

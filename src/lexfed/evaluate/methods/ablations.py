@@ -20,6 +20,7 @@ training sooner when they lower the noise: the gain may be that of fewer rounds 
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from lexfed.evaluate.comparison.case import Case, Method, law_table, sensitive_tier
 from lexfed.evaluate.comparison.metrics import Scores
@@ -87,35 +88,29 @@ ABLATIONS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    **{
+        f"multiplier-{factor:g}": {
+            "allocation": "multiplier",
+            "multipliers": {
+                "non_personal": 1.0,
+                "personal": factor**-0.5,
+                "special": 1.0 / factor,
+            },
+        }
+        for factor in (1.0, 2.0, 4.0, 8.0)
+    },
+    **{
+        f"inverse-{alpha:g}": {"allocation": "inverse", "alpha": alpha}
+        for alpha in (1.5, 2.0, 4.0, 8.0)
+    },
+}
 MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
     {
-        **{
-            f"multiplier-{factor:g}": through_the_product(
-                f"multiplier-{factor:g}",
-                {
-                    "privacy": {"mechanism": "grouped"},
-                    "budget": {
-                        "allocation": "multiplier",
-                        "multipliers": {
-                            "non_personal": 1.0,
-                            "personal": factor**-0.5,
-                            "special": 1.0 / factor,
-                        },
-                    },
-                },
-            )
-            for factor in (1.0, 2.0, 4.0, 8.0)
-        },
-        **{
-            f"inverse-{alpha:g}": through_the_product(
-                f"inverse-{alpha:g}",
-                {
-                    "privacy": {"mechanism": "grouped"},
-                    "budget": {"allocation": "inverse", "alpha": alpha},
-                },
-            )
-            for alpha in (1.5, 2.0, 4.0, 8.0)
-        },
+        name: through_the_product(
+            name, {"privacy": {"mechanism": "grouped"}, "budget": budget}
+        )
+        for name, budget in _SHARED.items()
     }
 )
 """Rules that share noise between tiers more and more unevenly."""

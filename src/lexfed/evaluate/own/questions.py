@@ -123,6 +123,11 @@ def _jobs(
     )
 
 
+def _attacks(dataset: Dataset, config: Config, attack: str) -> tuple[Job, ...]:
+    methods = (NONE, CONFIGURED)
+    return _jobs(dataset, config, methods, 1, "attack", attack=attack)
+
+
 def _cost(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
     alone = () if _not_alone(config) else (LOCAL,)
     return ResultTable(
@@ -175,13 +180,9 @@ def _membership(dataset: Dataset, config: Config) -> ResultTable:
             "proof leaves to any attack. Two other attacks are compared with it too: a "
             "threshold, and likelihood ratios."
         ),
-        jobs=_jobs(
-            dataset, config, (NONE, CONFIGURED), 1, "attack", attack="membership"
-        ),
+        jobs=_attacks(dataset, config, "membership"),
         across=("method",),
-        shows=(
-            *("auc", "low", "high", "bound", "strongest_low", "attempts", "seconds"),
-        ),
+        shows=("auc", "low", "high", "bound", "strongest_low", "attempts", "seconds"),
     )
 
 
@@ -195,9 +196,7 @@ def _inference(dataset: Dataset, config: Config) -> ResultTable:
             "finds is correlation and no leak. The column and the attack whose gain "
             "over imputation is surest are shown; all are compared with the bound."
         ),
-        jobs=_jobs(
-            dataset, config, (NONE, CONFIGURED), 1, "attack", attack="attribute"
-        ),
+        jobs=_attacks(dataset, config, "attribute"),
         across=("method",),
         shows=(
             *("auc", "low", "high", "bound", "imputation_auc", "gain", "gain_low"),
