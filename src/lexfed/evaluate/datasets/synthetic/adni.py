@@ -7,7 +7,7 @@ data costs almost nothing. This is shaped like ADNI; it holds nothing of it. Bel
 the declaration of the 847 columns and the writer of rows.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ from lexfed.evaluate.datasets.cleaning import age_band
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
+    Column,
     between,
+    declare,
     number,
     one_of,
     parameters,
@@ -270,14 +272,14 @@ def _named(stem: str, block: NDArray[Any], first: str = "") -> StudyColumns:
 def facts(rows: int) -> TableDeclaration:
     """Return the public facts about so many people."""
     p = parameters()[NAME]
-    personal: dict[str, Mapping[str, Any]] = {
+    personal: dict[str, Column] = {
         "age": number(50, 100),
         "sex": one_of("female", "male"),
         "education": number(0, 25),
         "marital": one_of(*MARITAL),
         "handedness": one_of("left", "right"),
     }
-    special: dict[str, Mapping[str, Any]] = {
+    special: dict[str, Column] = {
         "race": one_of(*RACES),
         "bmi": number(12, 60),
         "systolic": number(70, 240),
@@ -295,29 +297,24 @@ def facts(rows: int) -> TableDeclaration:
         special[f"volume_{place:03d}"] = number(0.4 * usual, 1.6 * usual)
     special |= {f"suvr_{n:03d}": _with_gaps(0.4, 3.5) for n in range(images["pet"])}
     special["ad"] = FLAG
-    return TableDeclaration(
-        name=NAME,
+    return declare(
+        NAME,
+        rows,
+        {"personal": personal, "special": special},
         title="Shaped like ADNI: has an invented person Alzheimer's disease?",
         licence="made by lexfed, nobody in it exists",
-        reason="parameters",
-        file="",
-        rows=rows,
         target="ad",
         sites={"column": "site"},
-        sha256={},
-        columns=personal | special,
-        tiers=dict.fromkeys(personal, "personal") | dict.fromkeys(special, "special"),
-        departures={},
         groups={"sex": "sex", "age": "age_band", "ethnicity": "race"},
         extra=("diagnosis",),
     )
 
 
-def _with_gaps(low: float, high: float) -> Mapping[str, Any]:
+def _with_gaps(low: float, high: float) -> Column:
     return {"kind": "number", "range": [low, high]}
 
 
-def _test(place: int) -> Mapping[str, Any]:
+def _test(place: int) -> Column:
     half = parameters()[NAME]["cognitive"]["ordinal"] // 2
     if place < 2 * half:
         return _with_gaps(0, ORDINAL_ENDS[place // half])

@@ -27,7 +27,9 @@ from lexfed.evaluate.datasets.cleaning import age_band
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
+    Column,
     between,
+    declare,
     number,
     one_of,
     parameters,
@@ -349,14 +351,14 @@ def facts(rows: int) -> TableDeclaration:
     """Return the public facts about so many visits, approximately."""
     p = parameters()[NAME]
     codes, often = p["codes"], p["visits"]
-    personal: dict[str, Mapping[str, Any]] = {
+    personal: dict[str, Column] = {
         "age": number(18, 95),
         "sex": one_of("female", "male"),
         "insurance": one_of(*INSURANCES),
         "postcode": one_of(*POSTCODES),
         "prior_visits": number(0, often["most"]),
     }
-    special: dict[str, Mapping[str, Any]] = {"race": one_of(*RACES)}
+    special: dict[str, Column] = {"race": one_of(*RACES)}
     each = codes["diagnoses"] // len(STEMS)
     special |= {f"codes_{name}": number(0, each) for name in STEMS}
     groups = codes["procedures"]["count"] // _PROCEDURES
@@ -367,21 +369,14 @@ def facts(rows: int) -> TableDeclaration:
         special[name] = {"kind": "number", "range": list(lab.range)}
     special["readmit30"] = FLAG
     keys = {key: {"kind": "text"} for key in ("name", "mrn", "national_id")}
-    return TableDeclaration(
-        name=NAME,
+    return declare(
+        NAME,
+        rows,
+        {"personal": personal, "special": special, "identifier": keys},
         title="Shaped like hospital records: is a patient back within 30 days?",
         licence="made by lexfed, nobody in it exists",
-        reason="parameters",
-        file="",
-        rows=rows,
         target="readmit30",
         sites={"column": "hospital"},
-        sha256={},
-        columns=personal | special | keys,
-        tiers=dict.fromkeys(personal, "personal")
-        | dict.fromkeys(special, "special")
-        | dict.fromkeys(keys, "identifier"),
-        departures={},
         groups={"sex": "sex", "age": "age_band", "ethnicity": "race"},
         person="patient_id",
         persons=_patients(rows),

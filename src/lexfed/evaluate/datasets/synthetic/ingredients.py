@@ -15,19 +15,39 @@ from typing import Any
 import numpy as np
 
 from lexfed.arrays import Floats
+from lexfed.evaluate.datasets.declarations import TableDeclaration
 
 _FILE = files("lexfed.evaluate.datasets.synthetic") / "parameters.toml"
-FLAG: Mapping[str, Any] = {"kind": "flag", "missing": False}
+Column = Mapping[str, Any]
+"""The declaration of a column."""
+FLAG: Column = {"kind": "flag", "missing": False}
 
 
-def number(low: float, high: float, missing: bool = False) -> Mapping[str, Any]:
+def number(low: float, high: float, missing: bool = False) -> Column:
     """Return the declaration of a number; gaps are usual if it may be missing."""
     return {"kind": "number", "range": [low, high], "missing": missing}
 
 
-def one_of(*values: str) -> Mapping[str, Any]:
+def one_of(*values: str) -> Column:
     """Return the declaration of a category that is never missing."""
     return {"kind": "category", "values": list(values), "missing": False}
+
+
+def declare(
+    name: str, rows: int, by_tier: Mapping[str, Mapping[str, Column]], **stated: Any
+) -> TableDeclaration:
+    """Return the declaration of a synthetic table, from its columns by tier."""
+    return TableDeclaration(
+        name=name,
+        rows=rows,
+        reason="parameters",
+        file="",
+        sha256={},
+        columns={n: one for columns in by_tier.values() for n, one in columns.items()},
+        tiers={n: tier for tier, columns in by_tier.items() for n in columns},
+        departures={},
+        **stated,
+    )
 
 
 @cache

@@ -21,7 +21,9 @@ from lexfed.arrays import Bools, Integers, Singles
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
+    Column,
     between,
+    declare,
     number,
     one_of,
     parameters,
@@ -281,7 +283,7 @@ def sizes(rows: int) -> tuple[int, int]:
 def facts(rows: int) -> TableDeclaration:
     """Return the public facts about a table of so many readings."""
     p = parameters()[NAME]
-    device: dict[str, Mapping[str, Any]] = {
+    device: dict[str, Column] = {
         "type": one_of(*TYPES),
         "years": number(0, 15),
         "battery": number(0, 100),
@@ -292,7 +294,7 @@ def facts(rows: int) -> TableDeclaration:
         "hour_cosine": number(-1, 1),
     }
     low, high = -6.0, 6.0
-    reading: dict[str, Mapping[str, Any]] = {
+    reading: dict[str, Column] = {
         "household": FLAG,
         "latitude": number(CENTRE[0] - 0.1, CENTRE[0] + 0.4),
         "longitude": number(CENTRE[1] - 0.1, CENTRE[1] + 0.4),
@@ -304,20 +306,14 @@ def facts(rows: int) -> TableDeclaration:
     for name in ("step_size", "from_mean_size", "day_change_size"):
         reading[name] = number(0, high, missing=True)
     reading["anomaly"] = FLAG
-    return TableDeclaration(
-        name=NAME,
+    return declare(
+        NAME,
+        rows,
+        {"non_personal": device, "personal": reading},
         title="Shaped like a city's sensors: is a reading part of an anomaly?",
         licence="made by lexfed, nothing in it exists",
-        reason="parameters",
-        file="",
-        rows=rows,
         target="anomaly",
         sites={"column": "zone"},
-        sha256={},
-        columns=device | reading,
-        tiers=dict.fromkeys(device, "non_personal")
-        | dict.fromkeys(reading, "personal"),
-        departures={},
         person="sensor",
         persons=sizes(rows)[0],
         records_per_person=min(p["used_readings"], sizes(rows)[1]),
