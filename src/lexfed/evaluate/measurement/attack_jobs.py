@@ -32,7 +32,7 @@ from lexfed.evaluate.attacks.auc_intervals import (
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
-from lexfed.evaluate.attacks.membership import attack_membership
+from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
 from lexfed.evaluate.attacks.product_runs import (
     Observer,
     ProductTrainer,
@@ -82,7 +82,11 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     config = configuration(dataset, case, keys_of(dataset, method))
     trainer = ProductTrainer(config, rows_of(dataset, case).population)
     threshold, lira, calibrated = attack_membership(
-        trainer, trainer.trade_off, seed=case.seed, confidence=joint_confidence(3)
+        trainer,
+        trainer.trade_off,
+        shadows=SHADOWS,
+        seed=case.seed,
+        confidence=joint_confidence(3),
     )
     return {
         **_ends(lira),
