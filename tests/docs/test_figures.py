@@ -84,9 +84,13 @@ def test_blocks_of_benchmarks_say_what_was_printed(root: Path, tmp_path: Path) -
         "training": {f"{kind}_{sites}": 1.25 for kind in kinds for sites in (12, 120)}
         | {"peak_mb": 413},
         "audit": {
-            "appends_per_s": 520000, "proofs_per_s": 120000, "commits_per_s": 48.2,
-            "fsyncs_per_s": 2600, "fsyncs_per_commit": 9,
-            "verify_tree_s": 0.24, "verify_signatures_s": 9.3,
+            "appends_per_s": 520000,
+            "proofs_per_s": 120000,
+            "commits_per_s": 48.2,
+            "fsyncs_per_s": 2600,
+            "fsyncs_per_commit": 9,
+            "verify_tree_s": 0.24,
+            "verify_signatures_s": 9.3,
         },
     }
     on = {"code": "c0de", "date": "2026-11-18", "machine": "a machine"}
