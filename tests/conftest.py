@@ -13,9 +13,13 @@ import gc
 import os
 import tempfile
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 # Hypothesis fixes its examples by itself on a machine of CI; not here.
@@ -44,3 +48,12 @@ def _pins_of_the_tests() -> Iterator[None]:
         os.environ.pop("XDG_STATE_HOME")
         if before is not None:
             os.environ["XDG_STATE_HOME"] = before
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """A running Chromium; only tests of pages pay for importing its driver."""
+    from support.browser import running_browser
+
+    with running_browser() as running:
+        yield running

@@ -4,19 +4,14 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from lexfed.report.documents.run_documents import (
-    ReportSource,
-    find_browser,
-    make_report,
-)
+from lexfed.report.documents.run_documents import ReportSource, make_report
 from report.conftest import (
     broken_run,
     certified,
@@ -26,13 +21,13 @@ from report.conftest import (
     told_run,
 )
 from support.audit.worlds import FakeRun, fake_run
+from support.browser import (
+    IN_BROWSER,
+    check_nothing_sticks_out,
+    check_silent_and_offline,
+)
 
-CHROMIUM = find_browser()
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
-]
+pytestmark = IN_BROWSER
 RUNS: dict[str, FakeRun] = {
     "certified": certified(told_run()),
     "long": measured(fake_run(rounds=(60, 60), mechanism="none")),
@@ -45,16 +40,6 @@ A4 = (595.0, 842.0)
 """Points; PDF files may be off by one."""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
-        yield running
-        running.close()
-
-
 @pytest.fixture(params=RUNS, ids=str)
 def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     run: FakeRun = RUNS[request.param]
@@ -65,17 +50,7 @@ def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_the_page_says_nothing_and_asks_nobody(
     browser: Browser, page_file: Path
 ) -> None:
-    page = browser.new_page(viewport={"width": 1100, "height": 1400})
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(page_file.as_uri(), wait_until="networkidle")
-    assert said == []
-    assert [url for url in asked if not url.startswith("data:")] == [page_file.as_uri()]
-    assert page.locator("h1").count() == 1
-    page.close()
+    check_silent_and_offline(browser, page_file)
 
 
 @pytest.mark.parametrize(("width", "media"), [(1100, "screen"), (380, "screen"),
@@ -83,18 +58,7 @@ def test_the_page_says_nothing_and_asks_nobody(
 def test_nothing_sticks_out(
     width: int, media: str, browser: Browser, page_file: Path
 ) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.emulate_media(media=media)  # type: ignore[arg-type]
-    page.goto(page_file.as_uri())
-    wide = page.evaluate(
-        """() => [...document.querySelectorAll('body *')]
-            .filter(e => !e.closest('.wide') || matchMedia('print').matches)
-            .filter(e => !e.closest('svg'))
-            .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
-            .map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
-    )
-    assert wide == []
-    page.close()
+    check_nothing_sticks_out(browser, page_file, width, media)
 
 
 def test_text_is_dark_on_light_and_needs_no_colour(

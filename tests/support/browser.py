@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chromium for tests of pages, and the checks that every page has to pass."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from lexfed.report.documents.run_documents import find_browser
+
+CHROMIUM = find_browser()
+IN_BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
+]
+"""Marks of a module whose tests open pages."""
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+def check_silent_and_offline(browser: Browser, path: Path) -> None:
+    """The page logs nothing, opens no dialog and fetches nothing; it has one title."""
+    page = browser.new_page(viewport={"width": 1100, "height": 1400})
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri(), wait_until="networkidle")
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert page.locator("h1").count() == 1
+    page.close()
+
+
+def check_nothing_sticks_out(
+    browser: Browser, path: Path, width: int, media: str
+) -> None:
+    """No element ends right of the window, except in boxes that scroll."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.emulate_media(media=media)  # type: ignore[arg-type]
+    page.goto(path.as_uri())
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('body *')]
+            .filter(e => !e.closest('.wide') || matchMedia('print').matches)
+            .filter(e => !e.closest('svg'))
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+            .map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
+    )
+    assert wide == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
