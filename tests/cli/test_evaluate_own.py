@@ -16,29 +16,23 @@ from lexfed.cli.commands.evaluate.public_tables import (
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
 from lexfed.evaluate.own import questions
 from lexfed.evaluate.suite import RESULTS, ResultJournal
+from support.configurations import configuration
 from support.evaluation.own import CLAIMED, measured, summary
 
-SITES = """
-version = 1
-[run]
-name = "trial"
-[data]
-source = "synthetic:hospital"
-generator = { patients = 300, sites = 4 }
-[budget]
-epsilon = 4.0
-delta = 1e-2
-unit = "client"
-[privacy]
-mechanism = "uniform"
-"""
-PERSONS = SITES.replace('unit = "client"\n', "").replace("1e-2", "1e-5")
+PERSONS: dict[str, object] = {
+    "run": {"name": "trial"},
+    "data.generator": {"patients": 300, "sites": 4},
+    "budget.epsilon": 4.0,
+    "privacy.mechanism": "uniform",
+    "federation": None,
+}
+SITES = {**PERSONS, "budget.delta": 1e-2, "budget.unit": "client"}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     path = tmp_path / "lexfed.toml"
-    path.write_text(SITES)
+    path.write_text(configuration(SITES))
     return path
 
 
@@ -68,7 +62,7 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
     assert found["internal"]
     assert len(found["answers"]) == 3
     assert {one["part"] for one in found["left_out"]} >= {"Attacks and audit"}
-    config.write_text(SITES.replace("epsilon = 4.0", "epsilon = 3.0"))
+    config.write_text(configuration({**SITES, "budget.epsilon": 3.0}))
     with pytest.raises(RunFolderError, match="of another configuration") as caught:
         evaluate_own(config, 1, EvaluationOptions(out, True, 1, False))
     assert "--out" in caught.value.hint
@@ -121,16 +115,16 @@ def test_a_folder_in_use_is_left_as_it_is(config: Path, tmp_path: Path) -> None:
     journal.close()
 
 
-@pytest.mark.parametrize("test_size", ["0.0", "0.2"])
+@pytest.mark.parametrize("test_size", [0.0, 0.2])
 def test_a_folder_of_data_beside_results_survives(
-    test_size: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    test_size: float, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Refused or not, `--out .` removes and overwrites nothing of anybody else."""
     held = {tmp_path / "data" / name: name for name in ("people.csv", "table.csv")}
     (tmp_path / "data").mkdir()
     for path, text in held.items():
         path.write_text(text)
-    config.write_text(SITES.replace("[budget]", f"test_size = {test_size}\n[budget]"))
+    config.write_text(configuration({**SITES, "data.test_size": test_size}))
     locked = []
 
     def nothing(_: object) -> None:
@@ -139,7 +133,7 @@ def test_a_folder_of_data_beside_results_survives(
         locked.append(list(tmp_path.glob(".rows-*/table.csv")))
 
     monkeypatch.setattr("lexfed.cli.commands.evaluate.own_data.run_jobs", nothing)
-    expected = ConfigError if test_size == "0.0" else IncompleteTables
+    expected = IncompleteTables if test_size else ConfigError
     with pytest.raises(expected):
         evaluate_own(config, 1, EvaluationOptions(tmp_path, False, 1, False))
     assert [len(found) for found in locked] == [1] * (expected is IncompleteTables)
@@ -223,7 +217,7 @@ def test_persons_are_attacked_and_nothing_is_refuted(
     """The audit errs with probability 5 %, but here its bounds are far from claims."""
     monkeypatch.setattr(questions, "CANARIES", 100)
     path = tmp_path / "lexfed.toml"
-    path.write_text(PERSONS)
+    path.write_text(configuration(PERSONS))
     evaluate_own(path, 2, EvaluationOptions(tmp_path / "out", False, 2, True))
     found = json.loads(capsys.readouterr().out)
     assert found["left_out"] == []

@@ -17,35 +17,17 @@ from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.config import load
 from lexfed.errors import AuditError
 from lexfed.run import load_population, price, start, train
+from support.configurations import configuration
 
 Lexfed = Callable[..., Any]
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "visits"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 3
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-[federation]
-rounds = 1
-engine = "inprocess"
-
-[audit]
-origin = "audit.example.org/visits"
-"""
+CONFIG = configuration(
+    {
+        "run.name": "visits",
+        "federation.engine": "inprocess",
+        "audit.origin": "audit.example.org/visits",
+    }
+)
 
 RUN = "runs/visits"
 

@@ -15,41 +15,21 @@ import pytest
 
 from lexfed.signing.keys import Signer, create_key
 from support.audit.authority import make_authority
+from support.configurations import configuration
 from support.loopback import answering, certificate
 
 Lexfed = Callable[..., Any]
 
 COMMAND = [sys.executable, "-c", "from lexfed.cli import main; main()"]
 NAME = "witness.example.org/1"
-CONFIG = """\
-version = 1
-
-[run]
-name = "visits"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 3
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-[privacy]
-mechanism = "uniform"
-
-[federation]
-rounds = 1
-
-[audit]
-origin = "audit.example.org/visits"
-policy = "trust.policy"
-"""
+CONFIG = configuration(
+    {
+        "run.name": "visits",
+        "privacy.mechanism": "uniform",
+        "audit.origin": "audit.example.org/visits",
+        "audit.policy": "trust.policy",
+    }
+)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 from lexfed.config import examine, load
 from lexfed.config.first_draft import scaffold
+from support.configurations import configuration
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
 COLUMN = '{ column = "hospital", names = ["east", "west"] }'
@@ -115,25 +116,9 @@ def test_what_has_no_proof_is_refused(name: str) -> None:
 
 
 def test_sites_of_a_generator_are_counted() -> None:
-    text = """\
-version = 1
-[run]
-name = "x"
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 100
-sites = 3
-[budget]
-epsilon = 1.0
-delta = 1e-6
-[privacy]
-trust = "distributed"
-accountant = "rdp"
-[federation]
-engine = "inprocess"
-dropouts = 2
-"""
+    privacy = {"trust": "distributed", "accountant": "rdp"}
+    federation = {"engine": "inprocess", "dropouts": 2}
+    text = configuration({"privacy": privacy, "federation": federation})
     [problem] = problems(text)
     assert "3 sites with 0 colluders survive 1 dropout, not 2" in problem
 

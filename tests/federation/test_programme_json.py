@@ -17,30 +17,14 @@ from lexfed.errors import AuditError
 from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.run import load_population, price
-
-CONFIG = """\
-version = 1
-[run]
-name = "small"
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 240
-sites = 3
-[budget]
-epsilon = 3.0
-delta = 1e-5
-MORE
-[federation]
-rounds = 2
-RATE
-"""
+from support.configurations import configuration
 
 
 @cache
 def programme(more: str = "") -> Programme:
-    rate = "learning_rate = 0.5" if "[adapt]" in more else ""
-    config = loads(CONFIG.replace("MORE", more).replace("RATE", rate))
+    rate = {"federation.learning_rate": 0.5} if "[adapt]" in more else {}
+    text = configuration({"run": {"name": "small"}, "federation.rounds": 2, **rate})
+    config = loads(text + more)
     return price(config, load_population(config, Path())).programme
 
 

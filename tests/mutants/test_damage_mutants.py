@@ -33,34 +33,16 @@ from lexfed.run.audit_log import opening as logs
 from lexfed.run.driver import open_run
 from lexfed.run.earlier_runs import released_model
 from support.audit.worlds import fake_run
+from support.configurations import configuration
 from support.mutant import Mutant, Patch, both_tests
 
-TEXT = """\
-version = 1
-
-[run]
-name = "small"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 120
-sites = 2
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-[privacy]
-mechanism = "uniform"
-
-[federation]
-rounds = 1
-engine = "inprocess"
-"""
+TEXT = configuration(
+    {
+        "data.generator": {"patients": 120, "sites": 2},
+        "privacy.mechanism": "uniform",
+        "federation.engine": "inprocess",
+    }
+)
 
 
 @cache

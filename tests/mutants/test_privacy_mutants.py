@@ -22,6 +22,7 @@ from lexfed.randomness import SeededSource
 from lexfed.run.intake import public_facts
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.tiers import Tier
+from support.configurations import configuration
 from support.federation.worlds import World, world
 from support.mutant import Mutant, Patch, both_tests
 from support.privacy import filter_checks, policy_checks
@@ -67,23 +68,16 @@ def whole_numbers_are_priced_like_any_other() -> None:
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
-CONFIG = """
-version = 1
-[run]
-name = "mutant"
-[data]
-source = "synthetic:bank"
-generator = { clients = 300, sites = 2 }
-[budget]
-epsilon = 4.0
-delta = 1e-6
-"""
-
-
 @cache
 def priced(test: bool = False) -> PricedRun:
-    text = CONFIG.replace('"mutant"', f'"mutant"\ntest = {str(test).lower()}')
-    config = loads(text, "mutant")
+    generator = {"clients": 300, "sites": 2}
+    changes = {
+        "run": {"name": "mutant", "test": test},
+        "data": {"source": "synthetic:bank", "generator": generator},
+        "budget": {"epsilon": 4.0, "delta": 1e-6},
+        "federation": None,
+    }
+    config = loads(configuration(changes), "mutant")
     from lexfed.run import price, seeded_population
 
     return price(config, seeded_population(config, Path()))

@@ -3,6 +3,7 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,77 +12,47 @@ import lexfed
 from lexfed.audit.verify import verify_run
 from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import RoundReport
+from support.configurations import configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "small"
-seed = 3
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 3
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-{budget}
-
-[privacy]
-mechanism = "{mechanism}"
-{privacy}
-
-[federation]
-engine = "inprocess"
-rounds = 1
-{federation}
-
-[report]
-controller = "Example Hospital"
-"""
+REPORTED: dict[str, object] = {
+    "run": {"name": "small", "seed": 3},
+    "federation.engine": "inprocess",
+    "report.controller": "Example Hospital",
+}
 
 
-def _config(
-    folder: Path,
-    mechanism: str,
-    budget: str = "",
-    federation: str = "",
-    privacy: str = "",
-) -> Path:
+def _config(folder: Path, changes: Mapping[str, object]) -> Path:
     path = folder / "lexfed.toml"
-    path.write_text(
-        CONFIG.format(
-            mechanism=mechanism, budget=budget, federation=federation, privacy=privacy
-        )
-    )
+    path.write_text(configuration({**REPORTED, **changes}))
     return path
 
 
-SHARED = 'trust = "distributed"\naccountant = "rdp"'
-"""Sites share the noise and mask their sums."""
-
-CASES: dict[str, tuple[str, ...]] = {
-    "cascade": ("cascade", "", ""),
-    "uniform": ("uniform", "", ""),
-    "grouped": ("grouped", "", "learning_rate = 0.5"),
-    "none": ("none", "", ""),
-    "clients": (
-        "uniform",
-        'unit = "client"',
-        "sampling_rate = 0.5\nlearning_rate = 0.5",
-    ),
-    "distributed": ("cascade", "", "dropouts = 1\nsetup_rounds = 3", SHARED),
+CASES: dict[str, dict[str, object]] = {
+    "cascade": {"privacy.mechanism": "cascade"},
+    "uniform": {"privacy.mechanism": "uniform"},
+    "grouped": {"privacy.mechanism": "grouped", "federation.learning_rate": 0.5},
+    "none": {"privacy.mechanism": "none"},
+    "clients": {
+        "budget.unit": "client",
+        "privacy.mechanism": "uniform",
+        "federation.sampling_rate": 0.5,
+        "federation.learning_rate": 0.5,
+    },
+    # Sites share the noise and mask their sums.
+    "distributed": {
+        "privacy.mechanism": "cascade",
+        "privacy.trust": "distributed",
+        "privacy.accountant": "rdp",
+        "federation.dropouts": 1,
+        "federation.setup_rounds": 3,
+    },
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_real_run_is_reported_and_logged(case: str, tmp_path: Path) -> None:
-    folder = lexfed.train(_config(tmp_path, *CASES[case])).folder
+    folder = lexfed.train(_config(tmp_path, CASES[case])).folder
     made = make_report(ReportSource(folder))
     assert made.verdict.ok, [str(c) for c in made.verdict.checks]
     assert not any("not in the log" in note for note in made.notes)
@@ -100,7 +71,7 @@ def test_a_real_run_is_reported_and_logged(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_interrupted_run_is_reported_and_continued(tmp_path: Path) -> None:
-    config = _config(tmp_path, "cascade")
+    config = _config(tmp_path, CASES["cascade"])
 
     def stop(report: RoundReport) -> None:
         if report.round == 3:

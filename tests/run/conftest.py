@@ -8,30 +8,9 @@ import pytest
 
 from lexfed.config import loads
 from lexfed.run import PricedRun, load_population, price
+from support.configurations import configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "small"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 3
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-[federation]
-rounds = 1
-engine = "simulation"
-"""
+CONFIG = configuration()
 
 
 @pytest.fixture

@@ -10,40 +10,8 @@ from lexfed.audit.entries import BudgetPlan
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.report.documents.run_documents import ReportSource, make_report
 from support.audit.two_verifiers import compared, failed
+from support.configurations import configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "small"
-seed = 3
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 3
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-{parts}
-
-[privacy]
-accountant = "{accountant}"
-
-[federation]
-engine = "inprocess"
-rounds = 6
-learning_rate = 0.5
-sampling_rate = {rate}
-
-[adapt]
-noise = "convergence"
-guarantee = "{guarantee}"
-"""
 PROFILE = '[budget.profiles.eu]\nsites = ["{site}"]\ncaps = {{ special = 0.5 }}\n'
 CLASS = '[[budget.classes]]\nname = "elders"\nwhere = "age >= 80"\nepsilon = 1.0\n'
 CASES = {
@@ -53,6 +21,17 @@ CASES = {
 }
 
 
+def _adapted(accountant: str, guarantee: str, rate: float) -> str:
+    changes = {
+        "run": {"name": "small", "seed": 3},
+        "privacy.accountant": accountant,
+        "federation": {"engine": "inprocess", "rounds": 6, "learning_rate": 0.5},
+        "federation.sampling_rate": rate,
+        "adapt": {"noise": "convergence", "guarantee": guarantee},
+    }
+    return configuration(changes)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_adapted_runs_are_logged_claimed_verified_and_reported(
@@ -60,11 +39,7 @@ def test_adapted_runs_are_logged_claimed_verified_and_reported(
 ) -> None:
     accountant, guarantee, rate, parts = CASES[name]
     path = tmp_path / "lexfed.toml"
-    path.write_text(
-        CONFIG.format(
-            accountant=accountant, guarantee=guarantee, rate=rate, parts=parts
-        )
-    )
+    path.write_text(_adapted(accountant, guarantee, rate) + parts)
     run = lexfed.train(path)
     rows = compared(run.folder)
     assert failed(rows) == []
@@ -87,9 +62,7 @@ def test_adapted_runs_are_logged_claimed_verified_and_reported(
 def test_profiles_are_logged_and_proven(tmp_path: Path) -> None:
     path = tmp_path / "lexfed.toml"
     parts = PROFILE.format(site="hospital-01")
-    path.write_text(
-        CONFIG.format(accountant="pld", guarantee="envelope", rate=1.0, parts=parts)
-    )
+    path.write_text(_adapted("pld", "envelope", 1.0) + parts)
     run = lexfed.train(path)
     rows = compared(run.folder)
     assert failed(rows) == []

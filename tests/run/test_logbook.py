@@ -37,37 +37,24 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess, Ledger
 from lexfed.run import PricedRun, RoundReport, resume, start, train
 from lexfed.run.folder import RunFolder
+from support.configurations import configuration
 
 PricedOf = Callable[..., PricedRun]
 
-CLIENTS = """\
-version = 1
-
-[run]
-name = "clients"
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 120
-sites = 12
-
-[budget]
-epsilon = 8.0
-delta = 1e-3
-unit = "client"
-
-[privacy]
-mechanism = "uniform"
-
-[federation]
-rounds = 4
-sampling_rate = 0.5
-local_steps = 2
-engine = "inprocess"
-"""
+CLIENTS = configuration(
+    {
+        "run": {"name": "clients", "test": True},
+        "data.generator": {"patients": 120, "sites": 12},
+        "budget": {"epsilon": 8.0, "delta": 1e-3, "unit": "client"},
+        "privacy.mechanism": "uniform",
+        "federation": {
+            "rounds": 4,
+            "sampling_rate": 0.5,
+            "local_steps": 2,
+            "engine": "inprocess",
+        },
+    }
+)
 
 
 def singly(text: str) -> str:

@@ -16,6 +16,7 @@ from lexfed.run.purchases.profile_population import (
     load_profile_population,
 )
 from lexfed.run.purchases.profile_purchase import is_open
+from support.configurations import configuration
 from support.run.profile_checks import a_profile_counts_the_persons_of_training
 from support.run.profile_files import WARDS, written
 
@@ -94,18 +95,7 @@ def test_files_are_sites(tmp_path: Path) -> None:
 
 
 def test_built_in_sources_can_be_profiled() -> None:
-    text = """version = 1
-[run]
-name = "x"
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 200
-sites = 2
-[budget]
-epsilon = 2.0
-delta = 1e-6
-"""
+    text = configuration({"data.generator.patients": 200})
     found = load_profile_population(examine_open(text).require(), Path())
     assert found.population.units == 160
     assert not any(map(is_open, found.columns))

@@ -19,27 +19,16 @@ from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.run import PricedRun
 from lexfed.run.pricing.site_budgets import site_budgets
 from lexfed.tiers import Tier
+from support.configurations import configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "small"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 240
-sites = 4
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-caps = { special = 1.0 }
-
+PLAIN = configuration(
+    {
+        "data.generator.sites": 4,
+        "budget.caps": {"special": 1.0},
+        "federation.engine": "inprocess",
+    }
+)
+PROFILES = """
 [budget.profiles.eu]
 sites = ["hospital-01", "hospital-02"]
 caps = { special = 0.1 }
@@ -47,11 +36,8 @@ caps = { special = 0.1 }
 [budget.profiles.small]
 sites = ["hospital-04"]
 epsilon = 0.5
-
-[federation]
-rounds = 1
-engine = "inprocess"
 """
+CONFIG = PLAIN + PROFILES
 CLIENTS = """
 [budget.clients]
 total = 4.0
@@ -62,8 +48,7 @@ high = 2.0
 [budget.clients.gammas]
 hospital-03 = 3.0
 """
-PROFILES = CONFIG[CONFIG.index("[budget.profiles.eu]") : CONFIG.index("[federation]")]
-SHARED = CONFIG.replace(PROFILES, CLIENTS + "\n")
+SHARED = PLAIN + CLIENTS
 
 Price = Callable[[str], PricedRun]
 
@@ -154,7 +139,7 @@ def test_sites_share_a_total_where_it_gains_most(priced_of: Price) -> None:
 
 def test_caps_of_profiles_hold_beside_a_total(priced_of: Price) -> None:
     capped = PROFILES.replace("epsilon = 0.5", "caps = { special = 0.2 }")
-    priced = priced_of(CONFIG.replace(PROFILES, capped + CLIENTS + "\n"))
+    priced = priced_of(PLAIN + capped + CLIENTS)
     by_name = {profile.name: profile for profile in priced.profiles}
     assert set(by_name) == {"eu-1", "small-1", "client-1"}
     assert by_name["eu-1"].budget.caps[Tier.SPECIAL] == 0.1
@@ -196,7 +181,7 @@ def test_where_all_sites_are_stricter_so_is_the_plan(priced_of: Price) -> None:
 
 
 def test_without_profiles_there_are_none(priced_of: Price) -> None:
-    priced = priced_of(CONFIG.replace(PROFILES, ""))
+    priced = priced_of(PLAIN)
     assert priced.profiles == ()
     claim = priced.claim(1)
     assert claim is not None

@@ -10,27 +10,17 @@ from lexfed.privacy.scopes import up
 from lexfed.run import seeded_population
 from lexfed.run.pricing.policy_terms import StatedBudget, stated_budget
 from lexfed.tiers import Tier
-
-CONFIG = """\
-version = 1
-[run]
-name = "stated"
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 60
-sites = 2
-[budget]
-epsilon = 3.0
-delta = 1e-7
-neighbours = "replace-one"
-policy = "published"
-"""
+from support.configurations import configuration
 
 
 @pytest.fixture(scope="module")
 def stated() -> StatedBudget:
-    config = loads(CONFIG)
+    changes = {
+        "budget.delta": 1e-7,
+        "budget.neighbours": "replace-one",
+        "budget.policy": "published",
+    }
+    config = loads(configuration(changes))
     return stated_budget(config, seeded_population(config, Path()), Path())
 
 

@@ -30,31 +30,26 @@ from lexfed.run import (
     start,
     train,
 )
+from support.configurations import configuration
 
-CONFIG = """
-version = 1
-[run]
-name = "logged"
-test = true
-[data]
-source = "synthetic:bank"
-generator = { clients = 120, sites = 3 }
-[budget]
-epsilon = 4.0
-delta = 1e-6
-[privacy]
-mechanism = "uniform"
-[federation]
-rounds = 1
-engine = "inprocess"
-"""
-UNPROTECTED = CONFIG.replace('"uniform"', '"none"')
-SAMPLED = (
-    CONFIG.replace("clients = 120, sites = 3", "clients = 120, sites = 12")
-    .replace(
-        "epsilon = 4.0\ndelta = 1e-6", 'epsilon = 8.0\ndelta = 1e-3\nunit = "client"'
-    )
-    .replace("rounds = 1", "rounds = 3\nsampling_rate = 0.5\nlocal_steps = 1")
+_LOGGED: dict[str, object] = {
+    "run": {"name": "logged", "test": True},
+    "data": {"source": "synthetic:bank", "generator": {"clients": 120, "sites": 3}},
+    "budget": {"epsilon": 4.0, "delta": 1e-6},
+    "privacy.mechanism": "uniform",
+    "federation.engine": "inprocess",
+}
+CONFIG = configuration(_LOGGED)
+UNPROTECTED = configuration({**_LOGGED, "privacy.mechanism": "none"})
+SAMPLED = configuration(
+    {
+        **_LOGGED,
+        "data.generator.sites": 12,
+        "budget": {"epsilon": 8.0, "delta": 1e-3, "unit": "client"},
+        "federation.rounds": 3,
+        "federation.sampling_rate": 0.5,
+        "federation.local_steps": 1,
+    }
 )
 
 

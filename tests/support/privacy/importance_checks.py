@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lexfed import config as configuration
 from lexfed.budget import column_importance
 from lexfed.budget.noise_plan import Budget
+from lexfed.config import load
 from lexfed.errors import ClaimError
 from lexfed.federation.planning import purchase_programmes as buying
 from lexfed.privacy.releases import Release, ReleaseGroup
@@ -19,23 +19,18 @@ from lexfed.run import load_population, price
 from lexfed.run.purchases.importance_purchase import buy_importance
 from lexfed.terms import Accountant
 from lexfed.tiers import Tier
+from support.configurations import configuration
 from support.federation.worlds import encoding, play, with_slots, world
 
-CONFIG = """version = 1
-[run]
-name = "small"
-test = true
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 120
-sites = 2
-[budget]
-epsilon = 3.0
-delta = 1e-5
-allocation = "multiplier"
-importance_from = "paid:bought"
-"""
+CONFIG = configuration(
+    {
+        "run": {"name": "small", "test": True},
+        "data.generator": {"patients": 120, "sites": 2},
+        "budget.allocation": "multiplier",
+        "budget.importance_from": "paid:bought",
+        "federation": None,
+    }
+)
 
 
 def check_importance_reads() -> None:
@@ -59,7 +54,7 @@ def check_importance_is_paid() -> None:
         path = Path(place) / "lexfed.toml"
         path.write_text(CONFIG)
         buy_importance(path, 1.0, path.parent / "bought")
-        config = configuration.load(path)
+        config = load(path)
         priced = price(config, load_population(config, path.parent), path.parent)
         spent = priced.population.importance.paid
         both = [*spent, *priced.programme.charges()]

@@ -26,23 +26,19 @@ from lexfed.run import PricedRun, price, seeded_population, tuning
 from lexfed.run.pricing import policy_terms as run_policies
 from lexfed.run.tuning import write_record
 from lexfed.signing.keys import Signer, create_key, public_path
+from support.configurations import configuration
 
 Patch = pytest.MonkeyPatch
 
-CONFIG = """\
-version = 1
-[run]
-name = "bound"
-[data]
-source = "synthetic:hospital"
-[data.generator]
-patients = 240
-sites = 2
-[budget]
-epsilon = 3.0
-delta = 1e-7
-policy = "published"
-"""
+CONFIG = configuration(
+    {
+        "run": {"name": "bound"},
+        "data.generator.sites": 2,
+        "budget.delta": 1e-7,
+        "budget.policy": "published",
+        "federation": None,
+    }
+)
 
 
 def _priced(more: str = "") -> PricedRun:

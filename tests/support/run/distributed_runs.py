@@ -15,39 +15,20 @@ from lexfed.federation.engines.masked_setting import epoch_settings, seat_identi
 from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.site.data_holder import Site
 from lexfed.run import OpenRun, PricedRun, RoundReport
+from support.configurations import configuration
 from support.federation.masked_worlds import step_of
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "shared"
-seed = 3
-test = true
-
-[data]
-source = "synthetic:hospital"
-
-[data.generator]
-patients = 400
-sites = 4
-
-[budget]
-epsilon = 3.0
-delta = 1e-5
-
-[privacy]
-trust = "distributed"
-accountant = "rdp"
-
-[federation]
-rounds = 1
-engine = "inprocess"
-dropouts = 1
-setup_rounds = 3
-"""
-CENTRAL = CONFIG.replace('"distributed"', '"central"').partition("dropouts")[0]
-LOCAL = CENTRAL.replace('"central"', '"local"')
+_SHARED: dict[str, object] = {
+    "run.name": "shared",
+    "data.generator": {"patients": 400, "sites": 4},
+    "privacy": {"trust": "distributed", "accountant": "rdp"},
+    "federation.engine": "inprocess",
+}
+CONFIG = configuration(
+    {**_SHARED, "federation.dropouts": 1, "federation.setup_rounds": 3}
+)
+CENTRAL = configuration({**_SHARED, "privacy.trust": "central"})
+LOCAL = configuration({**_SHARED, "privacy.trust": "local"})
 
 Price = Callable[[str], PricedRun]
 Loses = Callable[[int, str, str], bool]
