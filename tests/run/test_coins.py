@@ -15,39 +15,19 @@ from lexfed.run import Population, load_population, price, resume, start, train
 from lexfed.run.folder import COINS
 from lexfed.run.intake.population import read_coins, write_coins
 from lexfed.run.intake.public_facts import public_facts
+from support.configurations import columns, configuration
 
-ROWS = """\
-version = 1
-
-[run]
-name = "rows"
-
-[data]
-source = "rows.csv"
-target = "ill"
-units = 60
-sites = { count = 3 }
-test_size = 0.4
-
-[data.columns]
-age = { kind = "number", range = [0, 100] }
-ill = { kind = "flag" }
-
-[law]
-jurisdictions = ["gdpr"]
-
-[law.columns]
-age = { tier = "personal", reason = "about a person" }
-ill = { tier = "special", reason = "health" }
-
-[budget]
-epsilon = 4.0
-delta = 1e-3
-
-[federation]
-rounds = 1
-engine = "simulation"
-"""
+_ROWS: dict[str, object] = {
+    "run": {"name": "rows"},
+    "data": {"source": "rows.csv", "target": "ill", "units": 60, "test_size": 0.4},
+    "data.sites": {"count": 3},
+    **columns({"age": ("personal", [0, 100]), "ill": ("special", "flag")}),
+    "law.jurisdictions": ["gdpr"],
+    "budget": {"epsilon": 4.0, "delta": 1e-3},
+}
+ROWS = configuration(_ROWS)
+KNOWN_SIZES = {**_ROWS, "budget.neighbours": "replace-one"}
+BY_LABEL = {"count": 3, "partition": "dirichlet", "alpha": 0.5}
 
 
 @pytest.fixture
@@ -82,7 +62,7 @@ def test_every_run_has_coins_of_its_own(file: Path) -> None:
 
 
 def test_seeded_runs_have_the_same_coins(file: Path) -> None:
-    file.write_text(ROWS.replace('name = "rows"', 'name = "rows"\ntest = true'))
+    file.write_text(configuration({**_ROWS, "run.test": True}))
     config = load(file)
     one, other = (load_population(config, file.parent) for _ in range(2))
     assert places(one) == places(other)
@@ -157,26 +137,22 @@ def test_seeded_coins_are_for_experiments(file: Path) -> None:
     ],
 )
 def test_sites_by_label_are_all_alike(file: Path, key: str, table: str) -> None:
-    text = ROWS.replace("delta = 1e-3", 'delta = 1e-3\nneighbours = "replace-one"')
-    text = text.replace('\n[federation]\nrounds = 1\nengine = "simulation"\n', "\n")
-    even = text + table
-    file.write_text(even)
+    even = {**KNOWN_SIZES, "federation": None}
+    file.write_text(configuration(even) + table)
     load(file)
-    by_label = '{ count = 3, partition = "dirichlet", alpha = 0.5 }'
-    file.write_text(even.replace("{ count = 3 }", by_label))
+    file.write_text(configuration({**even, "data.sites": BY_LABEL}) + table)
     with pytest.raises(ConfigError, match=f"`{key}` does not go with"):
         load(file)
 
 
 def test_sizes_of_sites_by_label_are_not_public(file: Path) -> None:
-    text = ROWS.replace("delta = 1e-3", 'delta = 1e-3\nneighbours = "replace-one"')
-    by_label = '{ count = 3, partition = "dirichlet", alpha = 0.5 }'
-    file.write_text(text.replace("{ count = 3 }", by_label).replace("units = 60\n", ""))
+    unknown = {**KNOWN_SIZES, "data.units": None}
+    file.write_text(configuration({**unknown, "data.sites": BY_LABEL}))
     config = load(file)
     population = load_population(config, file.parent)
     facts = public_facts(config, population, ())
     assert facts.site_units == (population.units / 3,) * 3
-    file.write_text(text.replace("units = 60\n", ""))
+    file.write_text(configuration(unknown))
     facts = public_facts(load(file), population, ())
     assert facts.site_units == tuple(float(len(s.train)) for s in population.sites)
 

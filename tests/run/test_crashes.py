@@ -18,6 +18,7 @@ from lexfed.audit.storage.pins import read_pin
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config import load
 from lexfed.run.api import priced_file
+from support.configurations import columns, configuration
 
 CRASHES = Path(__file__).with_name("crashes.py")
 KILLED = 9
@@ -157,35 +158,24 @@ def test_a_crash_with_noise_in_shares(tmp_path: Path, config_text: str) -> None:
     assert 1 <= sum(lost) < len(lost)  # control: some crashes were in a round
 
 
-IMPORTANCE = """\
-version = 1
-
-[run]
-name = "bought"
-
-[data]
-source = "rows.csv"
-target = "y"
-units = 60
-sites = { count = 2 }
-test_size = 0.0
-
-[data.columns]
-dose = { kind = "number", range = [0, 10] }
-age = { kind = "number", range = [0, 100] }
-y = { kind = "flag" }
-
-[law.columns]
-dose = { tier = "special", reason = "health" }
-age = { tier = "personal", reason = "a person's age" }
-y = { tier = "special", reason = "health" }
-
-[budget]
-epsilon = 4.0
-delta = 1e-5
-allocation = "multiplier"
-importance_from = "paid:FOLDER"
-"""
+IMPORTANCE = configuration(
+    {
+        "run": {"name": "bought"},
+        "data": {"source": "rows.csv", "target": "y", "units": 60, "test_size": 0.0},
+        "data.sites": {"count": 2},
+        **columns(
+            {
+                "dose": ("special", [0, 10]),
+                "age": ("personal", [0, 100]),
+                "y": ("special", "flag"),
+            }
+        ),
+        "budget.epsilon": 4.0,
+        "budget.allocation": "multiplier",
+        "budget.importance_from": "paid:FOLDER",
+        "federation": None,
+    }
+)
 
 
 def importances_after(tmp_path: Path, sequences: list[list[int]]) -> list[Ended]:

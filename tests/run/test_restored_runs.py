@@ -31,8 +31,6 @@ from support.ledger.purse_checks import resumed
 from support.ledger.restored_histories import histories
 from support.ledger.site_ledgers import book_of, ledgers, limited, writer
 
-LOCAL = '\n[privacy]\ntrust = "local"'
-
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
@@ -60,13 +58,13 @@ def stopped(path: Path, at: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "more"),
-    [("simulation", ""), ("inprocess", ""), ("inprocess", LOCAL)],
+    ("engine", "trust"),
+    [("simulation", "central"), ("inprocess", "central"), ("inprocess", "local")],
 )
 def test_a_backup_put_back_gives_no_second_history(
-    made: Callable[..., Path], engine: str, more: str
+    made: Callable[..., Path], engine: str, trust: str
 ) -> None:
-    path = made(engine, more=more)
+    path = made(engine, {"privacy.trust": trust})
     base = path.parent
     stopped(path, 1)
     for name in ("runs", "keys"):  # the run folder with its log, keys and pins

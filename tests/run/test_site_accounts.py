@@ -172,14 +172,14 @@ def test_a_ledger_that_cannot_be_used_stops_the_run(made: Callable[..., Path]) -
         train(made(name="second"))
 
 
-SHARES = '\n[privacy]\ntrust = "distributed"\naccountant = "rdp"'
+SHARES = {"privacy": {"trust": "distributed", "accountant": "rdp"}}
 
 
 def test_sites_that_add_shares_pay_for_what_was_asked(
     made: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A round that a site never heard of is paid once, like all others."""
-    path = made("inprocess", more=SHARES)
+    path = made("inprocess", changes=SHARES)
     line = Line(lambda query, step, _: query == 2 and step == "survivors")
     monkeypatch.setattr("lexfed.run.driver.engine_choice.InProcessChannel", line)
     result = train(path)

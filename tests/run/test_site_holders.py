@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The holders of a run's data, and the payment of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from support.ledger.site_ledgers import (
     writer,
 )
 
+CLIENTS = {"budget": {"epsilon": 1.0, "delta": 0.1, "unit": "client"}}
+
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
@@ -28,7 +30,7 @@ def made(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_parts_of_one_file_share_a_ledger(made: Callable[..., Path]) -> None:
-    path = made("inprocess", PARTS, 'ledgers = "../shared ledgers"')
+    path = made("inprocess", {**PARTS, "budget.ledgers": "../shared ledgers"})
     train(path)
     folder = path.parent / "../shared ledgers"
     [file] = folder.glob("*")
@@ -39,17 +41,17 @@ def test_parts_of_one_file_share_a_ledger(made: Callable[..., Path]) -> None:
 
 
 def test_who_holds_the_data(made: Callable[..., Path]) -> None:
-    def found(**words: str) -> tuple[DataHolder, ...]:
-        path = made(**words)
+    def found(changes: Mapping[str, object]) -> tuple[DataHolder, ...]:
+        path = made(changes=changes)
         return data_holders(priced_file(path, load(path)))
 
-    assert [holder.site for holder in found()] == ["north", "south"]
-    assert [holder.data_set for holder in found()] == ["north.csv", "south.csv"]
-    [one] = found(source=PARTS)
+    assert [holder.site for holder in found({})] == ["north", "south"]
+    assert [holder.data_set for holder in found({})] == ["north.csv", "south.csv"]
+    [one] = found(PARTS)
     assert one == DataHolder("all parts", "north.csv", (0, 1))
-    assert found(test="test = true") == ()
-    by_column = 'source = "north.csv"\nsites = { column = "ward", names = ["a", "b"] }'
-    names = [holder.site for holder in found(source=by_column)]
+    assert found({"run.test": True}) == ()
+    by_column = {**PARTS, "data.sites": {"column": "ward", "names": ["a", "b"]}}
+    names = [holder.site for holder in found(by_column)]
     assert names == ["a", "b"]
 
 
@@ -63,27 +65,24 @@ def test_made_data_have_no_ledger(tmp_path: Path, config_text: str) -> None:
 def test_a_run_without_noise_is_noted_and_exceeds_every_ceiling(
     made: Callable[..., Path],
 ) -> None:
-    more = '\n[privacy]\nmechanism = "none"'
-    path = made(more=more)
+    unprotected = {"privacy.mechanism": "none"}
+    path = made(changes=unprotected)
     train(path)
     folder = path.parent / "ledgers"
     assert book_of(folder, "north").unprotected == 1
     limited(folder, "south", 5.0)
     with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
-        train(made(more=more, name="second"))
+        train(made(changes=unprotected, name="second"))
 
 
 def test_a_person_at_two_sites_pays_for_both(made: Callable[..., Path]) -> None:
-    path = made(more="")
+    keys = {"person": "key", "records_per_person": 2, "sites_per_person": 2}
+    path = made(changes={f"data.{key}": value for key, value in keys.items()})
     folder = path.parent
     for name in ("north", "south"):
         lines = (folder / f"{name}.csv").read_text().splitlines()
         keyed = [f"{line},{n if n else 'key'}" for n, line in enumerate(lines)]
         (folder / f"{name}.csv").write_text("\n".join([*keyed, ""]))
-    text = path.read_text().replace(
-        "[data]", '[data]\nperson = "key"\nrecords_per_person = 2\nsites_per_person = 2'
-    )
-    path.write_text(text)
     train(path)
     expected = planned(priced_file(path, load(path)))
     sums = book_of(folder / "ledgers", "north").meters["label:gdp"]
@@ -92,9 +91,7 @@ def test_a_person_at_two_sites_pays_for_both(made: Callable[..., Path]) -> None:
 
 
 def test_whole_sites_as_units(made: Callable[..., Path]) -> None:
-    path = made("inprocess", more='unit = "client"')
-    text = path.read_text().replace("1e-5", "0.1").replace("rounds = 1", "rounds = 3")
-    path.write_text(text.replace('neighbours = "replace-one"', ""))
+    path = made("inprocess", {**CLIENTS, "federation.rounds": 3})
     train(path)
     rows = ledgers(path.parent / "ledgers")["north"].rows()
     commits = [row.body for row in rows if row.kind == "commit"]
@@ -104,10 +101,8 @@ def test_whole_sites_as_units(made: Callable[..., Path]) -> None:
 
 
 def test_sites_that_coins_leave_out_pay_too(made: Callable[..., Path]) -> None:
-    path = made("inprocess", more='unit = "client"')
-    text = path.read_text().replace("1e-5", "0.1").replace("rounds = 1", "rounds = 6")
-    text = text.replace('neighbours = "replace-one"', "")
-    path.write_text(text + "sampling_rate = 0.5\n")
+    sampled = {"federation.rounds": 6, "federation.sampling_rate": 0.5}
+    path = made("inprocess", {**CLIENTS, **sampled})
     result = train(path)
     for ledger in ledgers(path.parent / "ledgers").values():
         commits = [row for row in ledger.rows() if row.kind == "commit"]

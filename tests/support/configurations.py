@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts of `lexfed.toml` for small runs on synthetic data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -48,3 +48,26 @@ def configuration(changes: Mapping[str, object] = MappingProxyType({})) -> str:
         else:
             table[key] = value
     return tomlkit.dumps(document)
+
+
+def columns(
+    declared: Mapping[str, tuple[str, Sequence[float] | Sequence[str]]],
+    **settings: object,
+) -> dict[str, object]:
+    """Return changes that declare columns, each by its tier and its values.
+
+    `[0, 100]` is a number in this range, `["a", "b"]` a category; a word is a kind.
+    Settings, such as `missing=False`, go to every column.
+    """
+    kinds: dict[str, object] = {}
+    for name, (_, values) in declared.items():
+        if isinstance(values, str):
+            kinds[name] = {"kind": values, **settings}
+        elif isinstance(values[0], str):
+            kinds[name] = {"kind": "category", "values": values, **settings}
+        else:
+            kinds[name] = {"kind": "number", "range": values, **settings}
+    tiers = {
+        name: {"tier": tier, "reason": "a test"} for name, (tier, _) in declared.items()
+    }
+    return {"data.columns": kinds, "law.columns": tiers}

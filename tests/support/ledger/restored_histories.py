@@ -55,45 +55,13 @@ from lexfed.run.api import priced_file
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.driver.site_accounts import SiteAccounts
 from lexfed.run.folder import RunFolder
+from support.configurations import columns, configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "restored"
-
-[data]
-sites = { files = ["north.csv", "south.csv"] }
-target = "ill"
-test_size = 0.0
-
-[data.columns]
-age = { kind = "number", range = [0, 100] }
-ill = { kind = "flag" }
-
-[law.columns]
-age = { tier = "personal", reason = "a person's age" }
-ill = { tier = "special", reason = "health" }
-
-[budget]
-epsilon = 1.0
-delta = 1e-5
-neighbours = "replace-one"
-
-[privacy]
-mechanism = "uniform"
-trust = "TRUST"
-ACCOUNTANT
-
-[federation]
-engine = "ENGINE"
-rounds = 2
-"""
-TRUSTS = {
-    "central": ("simulation", ""),
-    "central, sites of their own": ("inprocess", ""),
-    "local": ("inprocess", ""),
-    "distributed": ("inprocess", 'accountant = "rdp"'),
+TRUSTS: dict[str, tuple[str, dict[str, str]]] = {
+    "central": ("simulation", {}),
+    "central, sites of their own": ("inprocess", {}),
+    "local": ("inprocess", {}),
+    "distributed": ("inprocess", {"accountant": "rdp"}),
 }
 PARTS = ("folder", "log", "log pins", "ledgers", "ledger pins")
 
@@ -424,9 +392,18 @@ def prepared(folder: Path) -> dict[str, tuple[PricedRun, str]]:
         (folder / f"{name}.csv").write_text("\n".join(["age,ill", *lines, ""]))
     found = {}
     for trust, (engine, accountant) in TRUSTS.items():
-        text = CONFIG.replace("TRUST", trust.partition(",")[0])
-        text = text.replace("ACCOUNTANT", accountant).replace("ENGINE", engine)
-        path = folder / f"{engine}-{trust.partition(',')[0]}.toml"
+        word = trust.partition(",")[0]
+        changes = {
+            "run": {"name": "restored"},
+            "data": {"target": "ill", "test_size": 0.0},
+            "data.sites": {"files": ["north.csv", "south.csv"]},
+            **columns({"age": ("personal", [0, 100]), "ill": ("special", "flag")}),
+            "budget": {"epsilon": 1.0, "delta": 1e-5, "neighbours": "replace-one"},
+            "privacy": {"mechanism": "uniform", "trust": word, **accountant},
+            "federation": {"engine": engine, "rounds": 2},
+        }
+        text = configuration(changes)
+        path = folder / f"{engine}-{word}.toml"
         path.write_text(text)
         found[trust] = (priced_file(path, load(path)), text)
     return found

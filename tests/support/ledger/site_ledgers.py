@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of two sites with small files, and a look into their lasting ledgers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -13,41 +14,9 @@ from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.verification import verify_ledger
 from lexfed.run import PricedRun
+from support.configurations import columns, configuration
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "small"
-TEST
-
-[data]
-SOURCE
-target = "ill"
-test_size = 0.0
-
-[data.columns]
-age = { kind = "number", range = [0, 100] }
-ward = { kind = "category", values = ["a", "b"] }
-ill = { kind = "flag" }
-
-[law.columns]
-age = { tier = "personal", reason = "a person's age" }
-ward = { tier = "non_personal", reason = "which ward" }
-ill = { tier = "special", reason = "health" }
-
-[budget]
-epsilon = 1.0
-delta = 1e-5
-neighbours = "replace-one"
-MORE
-
-[federation]
-engine = "ENGINE"
-rounds = 1
-"""
-FILES = 'sites = { files = ["north.csv", "south.csv"] }'
-PARTS = 'source = "north.csv"\nsites = { count = 2 }'
+PARTS = {"data.source": "north.csv", "data.sites": {"count": 2}}
 
 
 def writer(folder: Path) -> Callable[..., Path]:
@@ -63,15 +32,25 @@ def writer(folder: Path) -> Callable[..., Path]:
 
     def write(
         engine: str = "simulation",
-        source: str = FILES,
-        more: str = "",
-        test: str = "",
+        changes: Mapping[str, object] = MappingProxyType({}),
         name: str = "small",
     ) -> Path:
-        text = CONFIG.replace("ENGINE", engine).replace("SOURCE", source)
-        text = text.replace("MORE", more).replace("TEST", test)
+        usual = {
+            "run": {"name": name},
+            "data": {"target": "ill", "test_size": 0.0},
+            "data.sites": {"files": ["north.csv", "south.csv"]},
+            **columns(
+                {
+                    "age": ("personal", [0, 100]),
+                    "ward": ("non_personal", ["a", "b"]),
+                    "ill": ("special", "flag"),
+                }
+            ),
+            "budget": {"epsilon": 1.0, "delta": 1e-5, "neighbours": "replace-one"},
+            "federation.engine": engine,
+        }
         path = folder / f"{name}.toml"
-        path.write_text(text.replace('"small"', f'"{name}"'))
+        path.write_text(configuration({**usual, **changes}))
         return path
 
     return write

@@ -35,6 +35,7 @@ from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import trainable
 from lexfed.models.networks.known_layers import closed_form
 from lexfed.privacy.releases import Release
+from support.configurations import columns, configuration
 
 Integers = NDArray[np.int64]
 
@@ -322,51 +323,6 @@ def changed(of: Table, site: str, persons: Callable[[str], bool]) -> Table:
     return {**of, site: rows}
 
 
-CONFIG = """\
-version = 1
-
-[run]
-name = "{name}"
-seed = 5
-test = true
-
-[data]
-target = "y"
-person = "id"
-units = 30
-records_per_person = {rows}
-sites = {{ files = ["north.csv", "south.csv"] }}
-
-[data.columns]
-dose = {{ kind = "number", range = [-1, 1], missing = false }}
-sex = {{ kind = "flag", missing = false }}
-gene = {{ kind = "number", range = [-1, 1], missing = false }}
-ill = {{ kind = "flag", missing = false }}
-y = {{ kind = "flag", missing = false }}
-
-[law.columns]
-dose = {{ tier = "non_personal", reason = "a dose" }}
-sex = {{ tier = "personal", reason = "demographic" }}
-gene = {{ tier = "special", reason = "genetic" }}
-ill = {{ tier = "special", reason = "health" }}
-y = {{ tier = "special", reason = "health" }}
-
-[budget]
-epsilon = 8.0
-delta = 1e-5
-unit = "{unit}"
-
-[evaluation]
-metrics = "{metrics}"
-
-[federation]
-model = "{model}:factory"
-engine = "simulation"
-rounds = 2
-learning_rate = {rate}
-"""
-
-
 @dataclass(frozen=True)
 class Noised:
     """A sum as it was noised.
@@ -421,16 +377,30 @@ def noised_sums(
         header = "id,dose,sex,gene,ill,y"
         (folder / f"{site}.csv").write_text("\n".join([header, *lines]) + "\n")
     client = of.setting == "client"
-    text = CONFIG.format(
-        name="trial",
-        rows=2 if of.setting == "persons" else 1,
-        unit="client" if client else "record",
-        metrics="uncovered" if client else "paid",
+    changes = {
+        "run": {"name": "trial", "seed": 5, "test": True},
+        "data": {"target": "y", "person": "id", "units": 30},
+        "data.records_per_person": 2 if of.setting == "persons" else 1,
+        "data.sites": {"files": ["north.csv", "south.csv"]},
+        **columns(
+            {
+                "dose": ("non_personal", [-1, 1]),
+                "sex": ("personal", "flag"),
+                "gene": ("special", [-1, 1]),
+                "ill": ("special", "flag"),
+                "y": ("special", "flag"),
+            },
+            missing=False,
+        ),
+        "budget.epsilon": 8.0,
+        "budget.unit": "client" if client else "record",
+        "evaluation.metrics": "uncovered" if client else "paid",
+        "federation.model": f"{model}:factory",
+        "federation.rounds": 2,
         # Long enough steps that updates of sites are clipped.
-        rate=50.0 if client else 0.5,
-        model=model,
-    )
-    (folder / "lexfed.toml").write_text(text)
+        "federation.learning_rate": 50.0 if client else 0.5,
+    }
+    (folder / "lexfed.toml").write_text(configuration(changes))
     sys.path.insert(0, str(folder))
     # Numbers of chance are the same in both runs, as the releases are.
     random.seed(1)
