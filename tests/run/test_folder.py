@@ -13,8 +13,10 @@ from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.run import PricedRun, RoundReport, read_result, resume, start, train
 from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.run.results.metrics import MetricsFile
+from support.configurations import configuration
 
 PricedOf = Callable[..., PricedRun]
+IN_PROCESS = configuration({"federation.engine": "inprocess"})
 
 
 class Disk(NamedTuple):
@@ -331,14 +333,13 @@ def test_no_round_is_paid_that_the_disk_cannot_keep(
 
 
 def test_a_site_that_cannot_pay_ends_the_run_with_its_reason(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = config_text.replace("simulation", "inprocess")
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, path, text, 3)
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, path, IN_PROCESS, 3)
     ledger = path / "sites" / "2.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
-    opened = resume(priced, path, text)
+    opened = resume(priced, path, IN_PROCESS)
     ledger.write_text("".join(lines[:2]))  # a site that remembers less
     result = train(priced, opened)
     assert result.rounds == 3
@@ -349,12 +350,11 @@ def test_a_site_that_cannot_pay_ends_the_run_with_its_reason(
 
 
 def test_a_run_that_nobody_pays_for_is_refused(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = config_text.replace("simulation", "inprocess")
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, tmp_path / "other", text, 3)
-    folder = start(priced, path, text)
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, tmp_path / "other", IN_PROCESS, 3)
+    folder = start(priced, path, IN_PROCESS)
     shutil.copytree(tmp_path / "other" / "sites", path / "sites")
     with pytest.raises(Refused, match="refused"):
         train(priced, folder)
@@ -363,32 +363,29 @@ def test_a_run_that_nobody_pays_for_is_refused(
     with pytest.raises(
         AuditError, match=r"`sites/1\.jsonl` holds a charge that is not"
     ):
-        resume(priced, path, text)
+        resume(priced, path, IN_PROCESS)
 
 
-def test_a_damaged_site_ledger_is_an_error(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
-) -> None:
-    text = config_text.replace("simulation", "inprocess")
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, path, text, 2)
+def test_a_damaged_site_ledger_is_an_error(tmp_path: Path, priced_of: PricedOf) -> None:
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, path, IN_PROCESS, 2)
     kept = (path / "sites" / "1.jsonl").read_text()
     (path / "sites" / "1.jsonl").write_text("{}\n")
     with pytest.raises(AuditError, match=r"1\.jsonl` holds a charge that is not"):
-        resume(priced, path, text)
+        resume(priced, path, IN_PROCESS)
     (path / "sites" / "1.jsonl").write_text(kept)
-    opened = resume(priced, path, text)
+    opened = resume(priced, path, IN_PROCESS)
     (path / "sites" / "1.jsonl").write_text("{}\n")  # while it is open
     with pytest.raises(RunFolderError, match=r"1\.jsonl:1: not an event"):
         train(priced, opened)
     (path / "sites" / "1.jsonl").write_text(kept)
-    opened = resume(priced, path, text)
+    opened = resume(priced, path, IN_PROCESS)
     shutil.rmtree(path / "sites")
     (path / "sites").write_text("a file")
     with pytest.raises(RunFolderError, match="cannot write"):
         train(priced, opened)
     with pytest.raises(AuditError, match="`sites` is not a folder"):
-        resume(priced, path, text)
+        resume(priced, path, IN_PROCESS)
 
 
 def test_what_is_not_there_cannot_be_read(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ from lexfed.run.audit_log.logbook import run_keys
 from lexfed.run.driver.open_run import OpenRun, base_of, finished_result
 from lexfed.run.intake.population import load_population
 from lexfed.signing.keys import create_key
+from support.configurations import columns, configuration
 
 PricedOf = Callable[..., PricedRun]
+IN_PROCESS = configuration({"federation.engine": "inprocess"})
 
 
 def failures(path: Path) -> list[str]:
@@ -42,10 +44,6 @@ def interrupted(priced: PricedRun, path: Path, text: str, rounds: int = 2) -> No
     opened = start(priced, path, text)
     with pytest.raises(KeyboardInterrupt):
         train(priced, opened, stop_after(rounds))
-
-
-def singly(text: str) -> str:
-    return text.replace('"simulation"', '"inprocess"')
 
 
 def contents(path: Path) -> dict[Path, bytes]:
@@ -83,23 +81,21 @@ def test_a_new_run_takes_the_newest_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["coordinator.pem", "log.pem", "sites/2.pem"])
 def test_a_resumed_run_makes_no_new_keys(
-    tmp_path: Path, config_text: str, priced_of: PricedOf, name: str
+    tmp_path: Path, priced_of: PricedOf, name: str
 ) -> None:
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, path, text)
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, path, IN_PROCESS)
     (tmp_path / "keys" / name).unlink()
     with pytest.raises(RunFolderError, match=r"cannot use key|does not hold"):
-        resume(priced, path, text)
+        resume(priced, path, IN_PROCESS)
     assert not (tmp_path / "keys" / name).exists()
 
 
 def test_the_keys_of_sites_are_those_of_the_beginning(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, path, text)
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, path, IN_PROCESS)
     site = tmp_path / "keys" / "sites" / "2.pem"
     shutil.copytree(tmp_path / "keys", tmp_path / "safe")
     site.unlink()
@@ -107,26 +103,25 @@ def test_the_keys_of_sites_are_those_of_the_beginning(
     create_key(site)
     before = contents(path / "log")
     with pytest.raises(RunFolderError, match="is not the one this run was begun with"):
-        resume(priced, path, text)
+        resume(priced, path, IN_PROCESS)
     assert contents(path / "log") == before
     shutil.copy(tmp_path / "safe" / "sites" / "2.pem", site)
-    assert train(priced, resume(priced, path, text)).rounds == 7
+    assert train(priced, resume(priced, path, IN_PROCESS)).rounds == 7
     assert failures(path) == []
 
 
 def test_keys_rotated_in_the_middle_of_a_run(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
-    interrupted(priced, path, text, 2)
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
+    interrupted(priced, path, IN_PROCESS, 2)
     rotate_key(path, "log")
     rotate_key(path, "coordinator")
-    opened = resume(priced, path, text)
+    opened = resume(priced, path, IN_PROCESS)
     with pytest.raises(KeyboardInterrupt):
         train(priced, opened, stop_after(4))
     rotate_key(path, "log")
-    assert train(priced, resume(priced, path, text)).rounds == 7
+    assert train(priced, resume(priced, path, IN_PROCESS)).rounds == 7
     evidence = read_evidence(path)
     assert len(evidence.custody.log_keys) == 3
     assert len(evidence.of(RoundEntry)) == 7
@@ -357,10 +352,9 @@ def test_what_people_state_is_logged_before_the_first_round(
 
 
 def test_sites_are_in_no_order_and_without_names(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = singly(config_text)
-    start(priced_of(text), tmp_path / "run", text).close()
+    start(priced_of(IN_PROCESS), tmp_path / "run", IN_PROCESS).close()
     evidence = read_evidence(tmp_path / "run")
     [genesis] = [found.entry for found in evidence.of(Genesis)]
     assert genesis.parties == ()
@@ -377,17 +371,15 @@ def test_sites_are_in_no_order_and_without_names(
 def test_five_hundred_sites_with_keys_begin_and_verify(tmp_path: Path) -> None:
     rows = "".join(f"{n % 2},{n % 50}\n" for n in range(1000))
     (tmp_path / "table.csv").write_text(f"y,x\n{rows}")
-    text = (
-        'version = 1\n[run]\nname = "many"\n[data]\nsource = "table.csv"\n'
-        'target = "y"\nunits = 1000\ntest_size = 0.0\n'
-        'sites = { count = 500, partition = "iid" }\n'
-        '[data.columns]\ny = { kind = "flag" }\n'
-        'x = { kind = "number", range = [0, 50] }\n'
-        '[law.columns]\ny = { tier = "personal", reason = "r" }\n'
-        'x = { tier = "personal", reason = "r" }\n'
-        "[budget]\nepsilon = 2.0\ndelta = 1e-7\n"
-        '[federation]\nrounds = 1\nengine = "inprocess"\n'
-    )
+    changes = {
+        "run": {"name": "many"},
+        "data": {"source": "table.csv", "target": "y", "units": 1000, "test_size": 0.0},
+        "data.sites": {"count": 500, "partition": "iid"},
+        **columns({"y": ("personal", "flag"), "x": ("personal", [0, 50])}),
+        "budget": {"epsilon": 2.0, "delta": 1e-7},
+        "federation.engine": "inprocess",
+    }
+    text = configuration(changes)
     config = loads(text)
     priced = price(config, load_population(config, tmp_path))
     start(priced, tmp_path / "run", text, tmp_path).close()

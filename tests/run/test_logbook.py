@@ -40,6 +40,7 @@ from lexfed.run.folder import RunFolder
 from support.configurations import configuration
 
 PricedOf = Callable[..., PricedRun]
+IN_PROCESS = configuration({"federation.engine": "inprocess"})
 
 CLIENTS = configuration(
     {
@@ -55,10 +56,6 @@ CLIENTS = configuration(
         },
     }
 )
-
-
-def singly(text: str) -> str:
-    return text.replace('"simulation"', '"inprocess"')
 
 
 def trained(priced: PricedRun, path: Path, text: str) -> Evidence:
@@ -80,10 +77,9 @@ def stop_after(rounds: int) -> Callable[[RoundReport], None]:
 
 
 def test_a_run_is_logged_from_beginning_to_end(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = singly(config_text)
-    evidence = trained(priced_of(text), tmp_path / "run", text)
+    evidence = trained(priced_of(IN_PROCESS), tmp_path / "run", IN_PROCESS)
     kinds = [record.kind for record in evidence.records]
     assert kinds[:4] == ["genesis", "policy", "feature-tags", "budget-plan"]
     assert kinds[-9:] == [*["round"] * 7, "completed", "certificate"]
@@ -144,10 +140,10 @@ def test_simulated_sites_sign_nothing_and_the_log_says_so(
     assert not failures(tmp_path / "run")
 
 
-def test_without_privacy_nothing_is_hashed(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
-) -> None:
-    text = singly(config_text) + '\n[privacy]\nmechanism = "none"\n'
+def test_without_privacy_nothing_is_hashed(tmp_path: Path, priced_of: PricedOf) -> None:
+    text = configuration(
+        {"federation.engine": "inprocess", "privacy.mechanism": "none"}
+    )
     evidence = trained(priced_of(text), tmp_path / "run", text)
     for found in evidence.of(RoundEntry):
         assert found.entry.update is None
@@ -238,13 +234,12 @@ REAL_ASK = InProcess.ask
 
 @pytest.mark.parametrize("ask", [_forged, _missing, _unsigned, _late])
 def test_a_round_without_every_receipt_is_not_released(
-    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    tmp_path: Path, priced_of: PricedOf,
     monkeypatch: pytest.MonkeyPatch, ask: Callable[..., list[object]],
 ) -> None:  # fmt: skip
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
     monkeypatch.setattr(InProcess, "ask", ask)
-    opened = start(priced, path, text)
+    opened = start(priced, path, IN_PROCESS)
     if ask is _late:
         assert train(priced, opened).rounds == 1
     else:
@@ -258,11 +253,10 @@ def test_a_round_without_every_receipt_is_not_released(
 
 
 def test_a_refusing_site_is_logged_without_its_name_or_reason(
-    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    tmp_path: Path, priced_of: PricedOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
 
     def ask(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
         if query.round < 3:
@@ -270,7 +264,7 @@ def test_a_refusing_site_is_logged_without_its_name_or_reason(
         return [SiteRefusal(names[0], query.round, "patient 4711 objects")]
 
     monkeypatch.setattr(InProcess, "ask", ask)
-    result = train(priced, start(priced, path, text))
+    result = train(priced, start(priced, path, IN_PROCESS))
     assert "4711" in result.stopped  # for whoever runs it
     evidence = read_evidence(path)
     refusal = evidence.of(RefusalEntry)[0].entry
@@ -390,11 +384,10 @@ def test_an_end_that_is_logged_is_not_resumed(
 
 
 def test_a_receipt_for_another_question_is_refused(
-    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    tmp_path: Path, priced_of: PricedOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    text = singly(config_text)
-    priced, path = priced_of(text), tmp_path / "run"
+    priced, path = priced_of(IN_PROCESS), tmp_path / "run"
 
     def ask(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
         # Signed by the right site for the right round, but for other arrays.
@@ -406,7 +399,7 @@ def test_a_receipt_for_another_question_is_refused(
         signed = receipts.sign(other, signer)
         return [Reply(first.site, first.round, first.total, False, signed), *others]
 
-    opened = start(priced, path, text)
+    opened = start(priced, path, IN_PROCESS)
     monkeypatch.setattr(InProcess, "ask", ask)
     with pytest.raises(Refused, match="answered another question"):
         train(priced, opened)
@@ -495,11 +488,10 @@ def test_another_log_in_the_folder_is_refused(
 
 
 def test_two_runs_share_keys_and_nothing_else(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = singly(config_text)
-    one = trained(priced_of(text), tmp_path / "one", text)
-    two = trained(priced_of(text), tmp_path / "two", text)
+    one = trained(priced_of(IN_PROCESS), tmp_path / "one", IN_PROCESS)
+    two = trained(priced_of(IN_PROCESS), tmp_path / "two", IN_PROCESS)
     assert one.origin != two.origin
     first, second = one.genesis, two.genesis
     assert first.coordinator == second.coordinator
