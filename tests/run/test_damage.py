@@ -20,15 +20,13 @@ from lexfed.audit.verify import verify_run
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.run import PricedRun, finished_result, resume, start, train, train_part
 from lexfed.run import folder as folders
+from support.configurations import configuration
 from support.run.damage import Case, cases, inflict
 
 PricedOf = Callable[..., PricedRun]
 SAMPLE = 20
-SHORT = '\n[privacy]\nmechanism = "uniform"\n'
-
-
-def text_of(config_text: str) -> str:
-    return config_text.replace("simulation", "inprocess") + SHORT
+SHORT = {"federation.engine": "inprocess", "privacy.mechanism": "uniform"}
+TEXT = configuration(SHORT)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -111,10 +109,9 @@ def every(world: World) -> Counter[str]:
 
 @pytest.mark.parametrize("moment", ["between rounds", "charged", "logged", "finished"])
 def test_every_damage_is_refused_or_harmless(
-    tmp_path: Path, config_text: str, priced_of: PricedOf, moment: str
+    tmp_path: Path, priced_of: PricedOf, moment: str
 ) -> None:
-    text = text_of(config_text)
-    world = World(priced_of(text), text, tmp_path, moment)
+    world = World(priced_of(TEXT), TEXT, tmp_path, moment)
     assert world.outcome(None) == "went on"  # control: not damaged
     counts = every(world)
     assert counts["refused"] > 0
@@ -122,9 +119,8 @@ def test_every_damage_is_refused_or_harmless(
 
 
 @pytest.fixture
-def world(tmp_path: Path, config_text: str, priced_of: PricedOf) -> World:
-    text = text_of(config_text)
-    return World(priced_of(text), text, tmp_path, "between rounds")
+def world(tmp_path: Path, priced_of: PricedOf) -> World:
+    return World(priced_of(TEXT), TEXT, tmp_path, "between rounds")
 
 
 def edited(run: Path, name: str, old: str, new: str) -> None:
@@ -245,11 +241,9 @@ def test_a_journal_that_leads_elsewhere(world: World) -> None:
         resume(world.priced, world.now / "run", world.text)
 
 
-def test_set_ups_that_a_journal_forgot(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
-) -> None:
-    masked = 'trust = "distributed"\naccountant = "rdp"\n'
-    text = text_of(config_text) + masked
+def test_set_ups_that_a_journal_forgot(tmp_path: Path, priced_of: PricedOf) -> None:
+    masked = {"privacy.trust": "distributed", "privacy.accountant": "rdp"}
+    text = configuration({**SHORT, **masked})
     priced, run = priced_of(text), tmp_path / "run"
     train_part(priced, start(priced, run, text), 1)
     edited(run, "events.jsonl", '"epoch": 1', '"epoch": 7')
@@ -257,36 +251,30 @@ def test_set_ups_that_a_journal_forgot(
         resume(priced, run, text)
 
 
-def clients(text: str) -> str:
-    text = text.replace("delta = 1e-5", 'delta = 1e-3\nunit = "client"')
-    text = text.replace("epsilon = 3.0", "epsilon = 8.0").replace(
-        "sites = 3", "sites = 12"
-    )
-    text = text.replace(
-        "rounds = 1", "rounds = 4\nsampling_rate = 0.5\nlocal_steps = 2"
-    )
-    return text.replace("simulation", "inprocess") + SHORT
+KINDS: dict[str, dict[str, object]] = {
+    "clients": {
+        "data.generator.sites": 12,
+        "budget": {"epsilon": 8.0, "delta": 1e-3, "unit": "client"},
+        "federation.rounds": 4,
+        "federation.sampling_rate": 0.5,
+        "federation.local_steps": 2,
+    },
+    "adapting": {
+        "federation.rounds": 4,
+        "federation.learning_rate": 1.0,
+        "privacy": None,
+        "adapt": {"noise": "convergence", "guarantee": "filter"},
+    },
+    "unprotected": {"privacy.mechanism": "none"},
+    "simulated": {"federation.engine": "simulation"},
+}
 
 
-def adapting(text: str) -> str:
-    text = text.replace("rounds = 1", "rounds = 4\nlearning_rate = 1.0")
-    table = '\n[adapt]\nnoise = "convergence"\nguarantee = "filter"\n'
-    return text.replace("simulation", "inprocess") + table
-
-
-def unprotected(text: str) -> str:
-    return text.replace("simulation", "inprocess") + SHORT.replace("uniform", "none")
-
-
-def simulated(text: str) -> str:
-    return text + SHORT
-
-
-@pytest.mark.parametrize("kind", [clients, adapting, unprotected, simulated])
+@pytest.mark.parametrize("kind", KINDS)
 def test_runs_of_every_kind_go_on_where_nothing_is_damaged(
-    tmp_path: Path, config_text: str, priced_of: PricedOf, kind: Callable[[str], str]
+    tmp_path: Path, priced_of: PricedOf, kind: str
 ) -> None:
-    text, run = kind(config_text), tmp_path / "run"
+    text, run = configuration({**SHORT, **KINDS[kind]}), tmp_path / "run"
     priced = priced_of(text)
     train_part(priced, start(priced, run, text), 1)
     with pytest.MonkeyPatch.context() as patch:
