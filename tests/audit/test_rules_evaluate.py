@@ -11,6 +11,7 @@ from lexfed.audit.entries import (
     Certificate,
     Correction,
     Document,
+    Genesis,
     Governance,
     PolicyEntry,
     Withdrawal,
@@ -229,6 +230,15 @@ def test_facts_are_found_by_place_not_by_claim() -> None:
     facts = facts_of(papers, Content({}), VerifierFindings(True, True))
     assert [at.index for at in facts.entries] == list(range(len(papers)))
     assert facts.of(Certificate) == ()
+
+
+def test_a_roster_that_was_erased_names_nobody() -> None:
+    papers = World().build()
+    [first] = [n for n, paper in enumerate(papers) if isinstance(paper.entry, Genesis)]
+    genesis = papers[first].entry.model_copy(update={"parties": (), "roster": ZERO})
+    papers[first] = Paper(genesis, papers[first].time)
+    facts = facts_of(papers, Content({}), VerifierFindings(True, True))
+    assert facts.parties == ()
 
 
 def test_policy_after_the_first_round_is_not_the_policy() -> None:

@@ -934,7 +934,7 @@ class Sum:
     attribute of tier t is touched only by releases that read t or a higher tier.
     Where rounds are sampled, and priced by `rdp`, Renyi divergences add up instead.
     Noise in shares has at every integer order at most the divergence of the Gaussian it
-    is charged as, and is priced so only [docs/guarantees.md, Theorem D].
+    is charged as, and is priced so only [docs/theory/guarantees.md, Theorem D].
     """
 
     delta: float
