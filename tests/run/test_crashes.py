@@ -123,18 +123,12 @@ def judge_log(ended: Ended, lost: list[int]) -> None:
     assert pin.checkpoint == evidence.view.signed.checkpoint
 
 
-def with_engine(text: str, engine: str) -> str:
-    return text.replace('engine = "simulation"', f'engine = "{engine}"')
-
-
 @pytest.mark.parametrize(
     "engine", ["inprocess", pytest.param("simulation", marks=pytest.mark.slow)]
 )
-def test_a_crash_at_a_few_moments(
-    tmp_path: Path, config_text: str, engine: str
-) -> None:
+def test_a_crash_at_a_few_moments(tmp_path: Path, engine: str) -> None:
     config = tmp_path / "lexfed.toml"
-    config.write_text(with_engine(config_text, engine))
+    config.write_text(configuration({"federation.engine": engine}))
     chosen = [[at] for at in (2, 43, 113, 205, 345)]
     whole, again, *found = crash(config, tmp_path / "runs", [[], [0], *chosen])
     # A second attempt on a finished run changes nothing.
@@ -144,14 +138,11 @@ def test_a_crash_at_a_few_moments(
         judge(whole, ended, 1)
 
 
-DISTRIBUTED = (
-    '\n[privacy]\nmechanism = "uniform"\ntrust = "distributed"\naccountant = "rdp"\n'
-)
-
-
-def test_a_crash_with_noise_in_shares(tmp_path: Path, config_text: str) -> None:
+def test_a_crash_with_noise_in_shares(tmp_path: Path) -> None:
     config = tmp_path / "lexfed.toml"
-    config.write_text(with_engine(config_text, "inprocess") + DISTRIBUTED)
+    privacy = {"mechanism": "uniform", "trust": "distributed", "accountant": "rdp"}
+    changes = {"federation.engine": "inprocess", "privacy": privacy}
+    config.write_text(configuration(changes))
     chosen = [[at] for at in (3, 75, 95, 110, 125, 140, 155)]
     whole, *found = crash(config, tmp_path / "runs", [[], *chosen])
     lost = [judge(whole, ended, 1, shares=True) for ended in found]
@@ -221,7 +212,7 @@ def test_importances_after_a_crash_at_many_moments(tmp_path: Path) -> None:
     assert 0 < sum(lost) < len(lost) / 2
 
 
-SHORT = '\n[privacy]\nmechanism = "uniform"\n'
+SHORT = {"privacy.mechanism": "uniform"}
 """One model instead of a cascade: three rounds, which do what seven would do."""
 
 SHARES = {
@@ -236,10 +227,10 @@ two tests; a third, drawn once for all, of the other, which does a part of the s
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("share", SHARES)
-def test_a_crash_at_every_moment(tmp_path: Path, config_text: str, share: str) -> None:
+def test_a_crash_at_every_moment(tmp_path: Path, share: str) -> None:
     engine, part, parts = SHARES[share]
     config = tmp_path / "lexfed.toml"
-    config.write_text(with_engine(config_text, engine) + SHORT)
+    config.write_text(configuration({**SHORT, "federation.engine": engine}))
     whole = crash(config, tmp_path / "count", [[]])[0]
     every = list(range(1, whole.operations + 1))
     random.Random(5).shuffle(every)
@@ -251,9 +242,9 @@ def test_a_crash_at_every_moment(tmp_path: Path, config_text: str, share: str) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_crashes_in_a_row(tmp_path: Path, config_text: str) -> None:
+def test_crashes_in_a_row(tmp_path: Path) -> None:
     config = tmp_path / "lexfed.toml"
-    config.write_text(with_engine(config_text, "inprocess"))
+    config.write_text(configuration({"federation.engine": "inprocess"}))
     whole = crash(config, tmp_path / "count", [[]])[0]
     generator = random.Random(7)
     # Short lives: most attempts die before they have got far.

@@ -14,10 +14,10 @@ from lexfed.cli import app
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.run import PricedRun, start, train, train_part
 from lexfed.run.earlier_runs import released_model
+from support.configurations import configuration
 from support.run.damage import DAMAGES, Case, inflict
 
 PricedOf = Callable[..., PricedRun]
-SHORT = '\n[privacy]\nmechanism = "uniform"\n'
 ROWS = "ward,weekday,season,bed_occupancy\nsurgical,mon,winter,0.5\n"
 
 
@@ -87,9 +87,9 @@ def test_a_run_that_is_not_finished_has_no_model(
 
 
 def test_without_privacy_a_damaged_model_is_an_error_too(
-    tmp_path: Path, config_text: str, priced_of: PricedOf
+    tmp_path: Path, priced_of: PricedOf
 ) -> None:
-    text = config_text + '\n[privacy]\nmechanism = "none"\n'
+    text = configuration({"privacy.mechanism": "none"})
     priced, run = priced_of(text), tmp_path / "run"
     train(priced, start(priced, run, text))
     released_model(run, "")  # control
