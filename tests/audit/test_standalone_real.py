@@ -22,7 +22,7 @@ RUNS = tables(Path(__file__).parents[1] / "report/test_real_run.py")
 @pytest.mark.slow
 @pytest.mark.parametrize("case", RUNS.CASES)
 def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
-    folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES[case])).folder
+    folder = lexfed.train(RUNS._config(tmp_path, RUNS.CASES[case])).folder
     assert failed(compared(folder)) == []
     make_report(ReportSource(folder))
     rows = compared(folder)
@@ -47,7 +47,7 @@ def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_changed_record_of_a_real_masked_sum_shows(tmp_path: Path) -> None:
-    folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES["distributed"])).folder
+    folder = lexfed.train(RUNS._config(tmp_path, RUNS.CASES["distributed"])).folder
     [first, *_] = read_evidence(folder).of(RoundEntry)
     path = folder / f"log/blobs/sha256/{first.entry.aggregation.evidence}"
     path.chmod(0o600)
@@ -58,7 +58,7 @@ def test_a_changed_record_of_a_real_masked_sum_shows(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["cascade", "distributed"])
 def test_a_run_that_was_interrupted_and_continued(case: str, tmp_path: Path) -> None:
-    config = RUNS._config(tmp_path, *RUNS.CASES[case])
+    config = RUNS._config(tmp_path, RUNS.CASES[case])
 
     def stop(report: RoundReport) -> None:
         if report.round == 3:
