@@ -372,7 +372,11 @@ _NO_WEIGHTS = np.zeros(0)
 
 
 def are_weights(array: NDArray[Any]) -> bool:
-    """Return True if a site takes these weights: none above 1, nor below the least."""
+    """Return True if a site takes these weights.
+
+    Guarantees:
+        None is above 1, nor below the least.
+    """
     return bool(((array >= LEAST_OVERLAP_WEIGHT) & (array <= 1.0)).all())
 
 

@@ -21,6 +21,7 @@ with age.
 Guarantees:
     A strength is between 0 and 1, and the same whichever of the two columns is asked.
     Identifiers are never reported as proxies: a key determines everything.
+    No column changes its tier or its category.
 """
 
 from collections import Counter

@@ -188,9 +188,6 @@ def _too_large(where: str) -> Problem:
     )
 
 
-_BLOCK = 1 << 15
-
-
 @dataclass(frozen=True, eq=False)
 class BloomFilter:
     """The places that a set of items meets, as `bits` that cannot be written to.
