@@ -40,10 +40,16 @@ class Place(TypedDict, total=False):
     hint: str
 
 
-def data_problem(kind: str, what: str, **place: Unpack[Place]) -> DataProblem:
+def data_problem(
+    kind: str,
+    what: str,
+    *,
+    file: str = "",
+    column: str = "",
+    row: int | None = None,
+    hint: str = "",
+) -> DataProblem:
     """Return the problem with its place written out for people."""
-    file, column = place.get("file", ""), place.get("column", "")
-    row, hint = place.get("row"), place.get("hint", "")
     places = [file] if file else []
     if column:
         places.append(f"column `{column}`")

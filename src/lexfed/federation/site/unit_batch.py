@@ -104,7 +104,7 @@ class UnitBatch:
     def sites_where(self, present: Sequence[bool]) -> "UnitBatch":
         """Return the units of some of the sites."""
         units = np.repeat(np.array(present), self.sites)
-        kept = list(itertools.compress(self.sites, present))
+        kept = [n for n, there in zip(self.sites, present, strict=True) if there]
         return self._at(torch.from_numpy(np.flatnonzero(units)), kept)
 
     def _at(self, places: Tensor, sites: Sequence[int]) -> "UnitBatch":
