@@ -21,7 +21,7 @@ from lexfed.evaluate.datasets.cleaning import age_band
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
-    Column,
+    ColumnKeys,
     between,
     declare,
     number,
@@ -272,14 +272,14 @@ def _named(stem: str, block: NDArray[Any], first: str = "") -> StudyColumns:
 def facts(rows: int) -> TableDeclaration:
     """Return the public facts about so many people."""
     p = parameters()[NAME]
-    personal: dict[str, Column] = {
+    personal: dict[str, ColumnKeys] = {
         "age": number(50, 100),
         "sex": one_of("female", "male"),
         "education": number(0, 25),
         "marital": one_of(*MARITAL),
         "handedness": one_of("left", "right"),
     }
-    special: dict[str, Column] = {
+    special: dict[str, ColumnKeys] = {
         "race": one_of(*RACES),
         "bmi": number(12, 60),
         "systolic": number(70, 240),
@@ -310,11 +310,11 @@ def facts(rows: int) -> TableDeclaration:
     )
 
 
-def _with_gaps(low: float, high: float) -> Column:
+def _with_gaps(low: float, high: float) -> ColumnKeys:
     return {"kind": "number", "range": [low, high]}
 
 
-def _test(place: int) -> Column:
+def _test(place: int) -> ColumnKeys:
     half = parameters()[NAME]["cognitive"]["ordinal"] // 2
     if place < 2 * half:
         return _with_gaps(0, ORDINAL_ENDS[place // half])

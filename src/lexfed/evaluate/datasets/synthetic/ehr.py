@@ -27,7 +27,7 @@ from lexfed.evaluate.datasets.cleaning import age_band
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
-    Column,
+    ColumnKeys,
     between,
     declare,
     number,
@@ -351,14 +351,14 @@ def facts(rows: int) -> TableDeclaration:
     """Return the public facts about so many visits, approximately."""
     p = parameters()[NAME]
     codes, often = p["codes"], p["visits"]
-    personal: dict[str, Column] = {
+    personal: dict[str, ColumnKeys] = {
         "age": number(18, 95),
         "sex": one_of("female", "male"),
         "insurance": one_of(*INSURANCES),
         "postcode": one_of(*POSTCODES),
         "prior_visits": number(0, often["most"]),
     }
-    special: dict[str, Column] = {"race": one_of(*RACES)}
+    special: dict[str, ColumnKeys] = {"race": one_of(*RACES)}
     each = codes["diagnoses"] // len(STEMS)
     special |= {f"codes_{name}": number(0, each) for name in STEMS}
     groups = codes["procedures"]["count"] // _PROCEDURES

@@ -18,23 +18,26 @@ from lexfed.arrays import Floats
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 
 _FILE = files("lexfed.evaluate.datasets.synthetic") / "parameters.toml"
-Column = Mapping[str, Any]
+ColumnKeys = Mapping[str, Any]
 """The declaration of a column."""
-FLAG: Column = {"kind": "flag", "missing": False}
+FLAG: ColumnKeys = {"kind": "flag", "missing": False}
 
 
-def number(low: float, high: float, missing: bool = False) -> Column:
+def number(low: float, high: float, missing: bool = False) -> ColumnKeys:
     """Return the declaration of a number; gaps are usual if it may be missing."""
     return {"kind": "number", "range": [low, high], "missing": missing}
 
 
-def one_of(*values: str) -> Column:
+def one_of(*values: str) -> ColumnKeys:
     """Return the declaration of a category that is never missing."""
     return {"kind": "category", "values": list(values), "missing": False}
 
 
 def declare(
-    name: str, rows: int, by_tier: Mapping[str, Mapping[str, Column]], **stated: Any
+    name: str,
+    rows: int,
+    by_tier: Mapping[str, Mapping[str, ColumnKeys]],
+    **stated: Any,
 ) -> TableDeclaration:
     """Return the declaration of a synthetic table, from its columns by tier."""
     return TableDeclaration(

@@ -21,7 +21,7 @@ from lexfed.arrays import Bools, Integers, Singles
 from lexfed.evaluate.datasets.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic.ingredients import (
     FLAG,
-    Column,
+    ColumnKeys,
     between,
     declare,
     number,
@@ -283,7 +283,7 @@ def sizes(rows: int) -> tuple[int, int]:
 def facts(rows: int) -> TableDeclaration:
     """Return the public facts about a table of so many readings."""
     p = parameters()[NAME]
-    device: dict[str, Column] = {
+    device: dict[str, ColumnKeys] = {
         "type": one_of(*TYPES),
         "years": number(0, 15),
         "battery": number(0, 100),
@@ -294,7 +294,7 @@ def facts(rows: int) -> TableDeclaration:
         "hour_cosine": number(-1, 1),
     }
     low, high = -6.0, 6.0
-    reading: dict[str, Column] = {
+    reading: dict[str, ColumnKeys] = {
         "household": FLAG,
         "latitude": number(CENTRE[0] - 0.1, CENTRE[0] + 0.4),
         "longitude": number(CENTRE[1] - 0.1, CENTRE[1] + 0.4),
