@@ -161,7 +161,7 @@ def test_a_tier_in_which_nobody_differs_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_an_audit_stays_below_its_claims(dataset: Dataset) -> None:
     # With confidence 95 % for all claims together a sound mechanism fails 1 in 20
     # audits at most; at one game of canaries it is far below.
