@@ -32,22 +32,22 @@ CostMeasure = Literal["gdp", "rdp"]
 """A measure of privacy loss that can be charged release by release."""
 
 Guarantee = Literal["envelope", "filter"]
-"""How a run is held to its plan: round by round, or in the sums over its rounds."""
+"""Filters that hold a run to its plan: round by round, or in sums over its rounds."""
 
 FilterName = Literal["F0", "F1", "F2"]
 """The filter under which a price holds; see `lexfed.privacy.filters`."""
 
 Realisation = Literal["clip", "sampling"]
-"""How sites with a stricter budget say less: smaller contributions, or fewer units."""
+"""Means of a stricter budget at a site: smaller contributions, or fewer units."""
 
 StepSchedule = Literal["constant", "cosine"]
 """The length of a step of descent over the rounds."""
 
 WeightRule = Literal["none", "overlap"]
-"""How sites are weighted: alike, or by how many of their people others also see."""
+"""Weights of sites: all alike, or by how many of their people others also see."""
 
 ExcessHandling = Literal["error", "drop"]
-"""What happens to the rows of a person beyond the limit: an error, or left out."""
+"""Handling of a person's rows beyond the limit: an error, or left out."""
 
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 """A document about a run."""

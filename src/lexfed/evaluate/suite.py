@@ -98,7 +98,7 @@ class ResultJournal:
 
 @dataclass(frozen=True)
 class EvaluationStep:
-    """How far an evaluation is, after a job.
+    """The progress of an evaluation after a job.
 
     Attributes:
         done: jobs with a result, those of earlier calls included.
@@ -183,7 +183,7 @@ class Evaluation:
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are in all."""
+        """The number of jobs in all."""
         return len(self._jobs)
 
     def result(self, job: Job) -> Result | None:

@@ -60,7 +60,7 @@ COINS = "coins"
 METRICS = "metrics.csv"
 ADAPTATION = "adaptation.csv"
 OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
-"""What is written before the first event."""
+"""Files that are written before the first event."""
 
 ENDING = ("model.safetensors", "claim.json", "result.json")
 """Files written after the last round."""
@@ -214,7 +214,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end."""
+        """True if the run came to its end."""
         return any(row.get("type") == "end" for row in self.events.rows)
 
     def close(self) -> None:

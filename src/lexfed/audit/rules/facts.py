@@ -50,14 +50,14 @@ class VerifierFindings:
     """Findings of a verifier, which entries alone do not show."""
 
     log: bool
-    """Whether tree, signatures and bindings verify."""
+    """True if tree, signatures and bindings verify."""
     budget: bool | None
-    """Whether the budgets, recomputed from the logged events, are those that the
+    """True if the budgets, recomputed from the logged events, are those that the
     entries state and within their limits; None where nothing was charged."""
     quorum: bool | None = None
-    """Whether the witnesses' quorum is met; None if nobody looked."""
+    """True if the witnesses' quorum is met; None if nobody looked."""
     sums: bool | None = None
-    """Whether rounds hid single sites' sums as they state, by the signatures in their
+    """True if rounds hid single sites' sums as they state, by the signatures in their
     records; None where they state nothing, or if nobody looked."""
 
 

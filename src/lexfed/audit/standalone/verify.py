@@ -990,12 +990,12 @@ class Sum:
 
     @property
     def divergent(self) -> bool:
-        """Whether divergences are added up, not squares."""
+        """True if divergences are added up, not squares."""
         return self.coins or self.shares
 
     @property
     def priced(self) -> bool:
-        """Whether this file can compute epsilon: few kinds of rounds, if sampled."""
+        """True if this file can compute epsilon: few kinds of rounds, if sampled."""
         return not self.coins or (self.accountant == "rdp" and len(self.steps) <= 64)
 
     def mu(self, scope: str) -> float:
@@ -1034,7 +1034,7 @@ class Sum:
 
     @property
     def by(self) -> str:
-        """Who computes epsilon."""
+        """The accountant that computes epsilon."""
         return "RDP" if self.divergent else "GDP"
 
 
@@ -1074,7 +1074,7 @@ class Evidence:
 
     @property
     def genesis(self) -> Mapping[str, Any]:
-        """What entry 0 says."""
+        """The content of entry 0."""
         return self.entries[0].body
 
     def of(self, *kinds: str) -> list[Entry]:
@@ -1319,7 +1319,7 @@ def genesis(evidence: Evidence) -> str:
 
 
 def references(evidence: Evidence) -> str:
-    """What an entry cites by index is an earlier entry."""
+    """An entry that is cited by index is an earlier entry."""
     cited = []
     for entry in evidence.of("correction", "document", "certificate"):
         body, index = entry.body, entry.index
@@ -1407,7 +1407,7 @@ def times(evidence: Evidence) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run may release, logged before anything ran."""
+    """The releases a run is allowed, logged before anything ran."""
 
     index: int
     policy: Mapping[str, Any]
@@ -1417,7 +1417,7 @@ class Plan:
 
     @property
     def classes(self) -> dict[str, float]:
-        """What contributions of units of each class are multiplied by."""
+        """The factor on contributions of units of each class."""
         return {name: float(scale) for name, scale in self.body["classes"].items()}
 
     def sum_of(self, releases: Iterable[tuple[Release, int]]) -> Sum:
@@ -1583,7 +1583,7 @@ class Kept:
 
 
 class Budget:
-    """What somebody may be charged for in sum, and was."""
+    """The charges that one party is allowed in sum, and those that it has paid."""
 
     def __init__(
         self,

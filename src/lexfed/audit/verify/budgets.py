@@ -72,9 +72,9 @@ class LoggedPlan:
     policy: PolicyEntry
     plan: BudgetPlan
     releases: tuple[CountedRelease, ...]
-    """What may be released, in order, with counts."""
+    """The allowed releases, in order, with counts."""
     profiles: Mapping[str, ClaimProfile]
-    """What sites with budgets of their own are charged for instead."""
+    """The charges of sites with budgets of their own, instead of those."""
 
     @property
     def classes(self) -> dict[str, float]:

@@ -63,7 +63,7 @@ class WitnessTarget:
     key: VerifierKey
     url: str
     allow_plain: bool = False
-    """Whether it may be asked without TLS on another machine."""
+    """True if it may be asked without TLS on another machine."""
 
 
 def targets_of(

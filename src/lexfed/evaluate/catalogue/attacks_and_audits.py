@@ -73,7 +73,7 @@ def membership() -> ResultTable:
 
 
 def inference() -> ResultTable:
-    """What was a person's sensitive value?"""
+    """Attacks that guess a person's sensitive value."""
     return ResultTable(
         name="attribute-inference",
         title="Attribute inference",
@@ -111,7 +111,7 @@ def inference() -> ResultTable:
 
 
 def reconstruction() -> ResultTable:
-    """What do the rounds tell about a value?"""
+    """Reconstruction of a value from the rounds."""
     return ResultTable(
         name="reconstruction",
         title="Reconstruction from the rounds",
@@ -149,7 +149,7 @@ def reconstruction() -> ResultTable:
 
 
 def inversion() -> ResultTable:
-    """What does an update of a small site tell whoever knows nobody?"""
+    """Inversion of a small site's update by an attacker who knows nobody."""
     return ResultTable(
         name="inversion",
         title="Gradient inversion",

@@ -87,7 +87,7 @@ def comparison() -> ResultTable:
 
 
 def adult_rows() -> ResultTable:
-    """How the comparison depends on the number of rows."""
+    """The comparison at several numbers of rows."""
     return ResultTable(
         name="adult-rows",
         title="The same table in eight sizes",
@@ -234,7 +234,7 @@ _SLOW = (
 
 
 def retention() -> ResultTable:
-    """What is left of the model without privacy, at the published budget."""
+    """The utility retained at the published budget, of a model without privacy."""
     return ResultTable(
         name="retention",
         title="What protection costs",

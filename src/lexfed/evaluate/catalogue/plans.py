@@ -27,7 +27,7 @@ _PRIVATE = tuple(name for name in MECHANISMS if name != "none")
 
 
 def schedules() -> ResultTable:
-    """What moving the budget over rounds is worth, at equal claims."""
+    """The gain of moving the budget over rounds, at equal claims."""
     return ResultTable(
         name="schedules",
         title="Noise that moves over rounds",
@@ -68,7 +68,7 @@ def _courses(seeds: int) -> list[Job]:
 
 
 def charged_search() -> ResultTable:
-    """How often a charged search finds the best step, and what the steps are worth."""
+    """The rate at which a charged search finds the best step, and each step's worth."""
     sets = (("adult", 20000),)
     fixed = [
         job

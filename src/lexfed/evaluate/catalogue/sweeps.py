@@ -72,7 +72,7 @@ def _tuned(method: str) -> str:
 
 
 def learning() -> ResultTable:
-    """How many rounds, and how much budget, until a model is good enough."""
+    """The rounds and the budget needed until a model is good enough."""
     chosen = ("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse")
     return ResultTable(
         name="learning",
@@ -257,7 +257,7 @@ def ablations() -> ResultTable:
 
 
 def multipliers() -> ResultTable:
-    """How strongly noise follows sensitivity."""
+    """The strength with which noise follows sensitivity."""
     return ResultTable(
         name="multipliers",
         title="Factors between tiers",

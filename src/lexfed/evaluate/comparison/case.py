@@ -49,7 +49,7 @@ _MERGED: Mapping[int, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """What a method is asked to do.
+    """The task of a method.
 
     Attributes:
         seed: of the split, the partition and first weights; noise is always fresh.

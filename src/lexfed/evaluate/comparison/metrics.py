@@ -32,7 +32,7 @@ _BINARY = (
 
 
 class Point(NamedTuple):
-    """How a run stands after a round.
+    """The standing of a run after a round.
 
     Attributes:
         quality: AUC of the test rows, or RMSE.

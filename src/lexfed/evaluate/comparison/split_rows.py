@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is who on both sides of a split: the rows behind the units of a population.
+"""The rows behind the units of a population, on both sides of a split.
 
 A population has slots and targets but, on purpose, no row numbers. A comparison needs
 them: for groups by sex or age, which need not be inputs, and for methods that read
@@ -245,7 +245,7 @@ class CodedColumns:
 
     @property
     def is_category(self) -> Bools:
-        """Which columns are categories."""
+        """True for each column that is a category."""
         return np.array([column.kind == "category" for column in self.columns])
 
 

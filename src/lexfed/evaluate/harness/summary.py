@@ -96,7 +96,7 @@ class Summary:
 
     @property
     def whole(self) -> bool:
-        """Whether every job has run; a table that is not whole shows no figure."""
+        """True if every job has run; an incomplete table shows no figure."""
         return self.done == len(self.table.jobs)
 
 
@@ -148,7 +148,7 @@ def table_lines(table: ResultTable, results: Measured) -> tuple[TableLine, ...]:
 
 
 _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha")
-"""What a model without privacy must share with another to be its ceiling."""
+"""Fields that a model without privacy shares with another to be its ceiling."""
 
 
 def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
@@ -281,12 +281,12 @@ class TargetVerdict:
 
     @property
     def reached(self) -> bool:
-        """Whether every line's mean reaches it; without a number it is not reached."""
+        """True if every line's mean reaches it; without a number it is not reached."""
         return self.found is not None and self._holds(self.found)
 
     @property
     def surely(self) -> bool:
-        """Whether it does so with the whole interval of the worst line."""
+        """True if the whole interval of the worst line reaches it."""
         half = self.half or 0.0
         return self.found is not None and (
             self._holds(self.found - half) and self._holds(self.found + half)

@@ -23,12 +23,12 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import software
 
 JobKind = Literal["train", "attack", "audit", "plan", "overhead", "search"]
-"""What can be measured; `measurement/job_kinds.py` says how."""
+"""Kinds of measurement; `measurement/job_kinds.py` defines each."""
 
 Drawing = Literal[
     "", "epsilon", "alpha", "sites", "rounds", "learning", "noise", "attack", "radar"
 ]
-"""How a table is drawn; `results/figures.py` knows each. Empty: it is not."""
+"""Kinds of figure, drawn by `results/figures.py`. Empty: no figure."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class TableTarget:
-    """What a table must show.
+    """A target that a table must reach.
 
     Attributes:
         where: the facts of the lines it is about; all that agree must reach it.
@@ -161,7 +161,7 @@ class ResultTable:
 
     @property
     def seeds(self) -> int:
-        """How many seeds stand behind a line."""
+        """The number of seeds behind a line."""
         return len({job.seed for job in self.jobs})
 
     def place(self, job: Job) -> tuple[Any, ...]:

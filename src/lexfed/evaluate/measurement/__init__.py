@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each kind of job is measured, in the processes of an evaluation.
+"""The measurement of each kind of job, in the processes of an evaluation.
 
 `job_kinds.py` maps a job to its measurement and its values to plain JSON: start there.
 `attack_jobs.py` runs attacks and audits, `overhead.py` compares runs with and without

@@ -314,4 +314,4 @@ ATTACKS: Mapping[str, Callable[[Dataset, Case, str], dict[str, float]]] = {
     "inversion": partial(invert_gradients, observer="round"),
     "inversion, central": partial(invert_gradients, observer="central"),
 }
-"""What an attack is after -> how it is done."""
+"""The attack for each goal."""

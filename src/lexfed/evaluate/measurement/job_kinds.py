@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each kind of job is measured; this is what the processes of an evaluation run.
+"""The measurement of each kind of job, run by the processes of an evaluation.
 
 Every measurement becomes plain JSON values with a status: `done`, or `diverged` where a
 model's scores are no numbers.

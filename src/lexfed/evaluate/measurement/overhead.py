@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each part of protection costs: time, bytes and memory, with it and without it.
+"""The cost of each part of protection: time, bytes and memory, with and without it.
 
 `VARIANTS` is a chain. It begins with sites that train together without protection, in
 memory; every further variant has one thing more than the one before it, its partner.
@@ -104,7 +104,7 @@ VARIANTS: Mapping[str, Variant] = {
         {**_RDP, "trust": "distributed"}, "+ Rényi accounting", written=True
     ),
 }
-"""What is added from line to line; each has everything that the line before has."""
+"""Additions from line to line; each has everything that the line before has."""
 COMPARED = ("cpu_seconds", "round_milliseconds", "message_bytes", "memory_bytes")
 """Figures that are divided by the partner's; the quotients end in `_ratio`."""
 

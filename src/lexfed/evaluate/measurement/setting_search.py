@@ -99,7 +99,7 @@ GRIDS: Mapping[str, tuple[TrialSetting, ...]] = MappingProxyType(
         "boosted-federated": _TREES,
     }
 )
-"""What each method may choose from."""
+"""The settings each method may choose from."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class SettingChoice:
 
     @property
     def words(self) -> str:
-        """How they were found, for a note."""
+        """A note on the way they were found."""
         chosen = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         effort = f"best of {TRIALS} settings, {REPEATS} trainings each, on made-up rows"
         return f"{chosen or 'the rule'}: {effort}"

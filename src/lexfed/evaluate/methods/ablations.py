@@ -116,7 +116,7 @@ MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
 """Rules that share noise between tiers more and more unevenly."""
 
 DROPPED: Mapping[str, Method] = MappingProxyType({"dropped": without_sensitive})
-"""What sensitive columns are worth: it is better where they are not worth reading."""
+"""The baseline without sensitive columns: better where they are not worth reading."""
 
 
 ROUNDS = 40

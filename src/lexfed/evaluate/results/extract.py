@@ -52,12 +52,12 @@ class MeasuredTable:
 
     @property
     def whole(self) -> bool:
-        """Whether every job had run; a table that is not whole shows no figure."""
+        """True if every job had run; an incomplete table shows no figure."""
         return bool(self.lines)
 
     @property
     def current(self) -> bool:
-        """Whether the catalogue still asks the questions that were measured."""
+        """True if the catalogue still asks the questions that were measured."""
         return self.configuration == self.table.digest
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an evaluation leaves behind: CSV files, figures, a page.
+"""The files of an evaluation: CSV files, figures, a page.
 
     results.csv      every finished job, one row, whatever table it belongs to
     TABLE.csv        the lines of a table, once every one of its jobs has run

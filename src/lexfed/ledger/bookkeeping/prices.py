@@ -51,7 +51,7 @@ SCALE = 2**60
 """Units of cost in 1."""
 
 Counting = Literal["gdp", "rdp", "shares", "told", "unsaid"]
-"""What a meter counts: squares, divergences, squares of noise in shares; or releases
+"""Measures of a meter: squares, divergences, squares of noise in shares; or releases
 that have no price under add/remove, because they tell the number of records (`told`) or
 because their row does not say whether they do (`unsaid`: rows of the first version)."""
 

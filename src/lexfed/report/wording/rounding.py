@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How numbers are printed: what is spent rounded up, what protects rounded down.
+"""Printed numbers: spending rounded up, protection rounded down.
 
 Everything here works on decimal digits, so that what is exact in decimal (a budget of
 0.3) is not lifted by the binary rest of a double (0.30000000000000004).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from the tags of columns, by GDPR Art. 9-10, HIPAA, CCPA and ISO."""
+"""Checks on the tags of columns, by GDPR Art. 9-10, HIPAA, CCPA and ISO."""
 
 import re
 

@@ -28,7 +28,7 @@ from lexfed.run.deployed.site.enrolment import SiteEnrolment, StepRefusal
 from lexfed.run.deployed.site.run_state import SiteBusy, SiteLock
 
 LOG = "site.log"
-"""What a site tells its own people, in `KIT/state`."""
+"""The notes of a site to its own people, in `KIT/state`."""
 
 
 def open_site(kit: Kit, data: Path) -> "SiteDoor":
