@@ -42,10 +42,19 @@ INDEX = "network.json"
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: `outputs = weights @ inputs + bias`."""
+    """One layer: the product of weights and inputs, plus a bias."""
 
     weights: Singles
     bias: Singles
+
+    def outputs(self, rows: Singles) -> Singles:
+        """Return the outputs for each row, whatever the other rows are.
+
+        A product of matrices may add in another order for another number of rows, on
+        some processors; `einsum` adds each output by itself.
+        """
+        found: Singles = np.einsum("ij,kj->ik", rows, self.weights) + self.bias
+        return found
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,8 @@ class Network:
         """Return the logarithms of the probabilities of the categories."""
         state = rows
         for layer in self.layers[:-1]:
-            state = np.maximum(state @ layer.weights.T + layer.bias, 0.0)
-        last = self.layers[-1]
-        outputs = (state @ last.weights.T + last.bias) / self.temperature
+            state = np.maximum(layer.outputs(state), 0.0)
+        outputs = self.layers[-1].outputs(state) / self.temperature
         outputs -= outputs.max(axis=1, keepdims=True)
         total = np.log(np.exp(outputs).sum(axis=1, keepdims=True))
         result: Singles = (outputs - total).astype(np.float32)
