@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger.bookkeeping.book import Book, RunAccount, costs_to_text
+from lexfed.ledger.bookkeeping.book import Book, costs_to_text
 from lexfed.ledger.bookkeeping.prices import Costs, costs_of, mark_of
 from lexfed.ledger.bookkeeping.refusals import excess_of, refusal_of, require_priced
 from lexfed.ledger.bookkeeping.rows import Head, LedgerRow, chained_rows
@@ -75,8 +75,7 @@ class LastingLedger:
         clock: LedgerClock,
         durable: bool,
     ) -> None:
-        """Use `open` instead."""
-        self._database = database
+        self.database = database
         self._state = state
         self._clock = clock
         self._durable = durable
@@ -101,11 +100,8 @@ class LastingLedger:
         Pins are in the user's folder by default (`pins.default_state`). If not
         `durable`, a commit does not wait for the disk and the pin, and a power failure
         may take it back: only for measuring. `wait` are the seconds to wait for another
-        process that writes.
-
-        Raises:
-            LedgerError: if the file cannot be used, is damaged, was rolled back, or
-                is of another site or data set.
+        process that writes. A file that cannot be used, is damaged, was rolled back, or
+        is of another site or data set is a `LedgerError`.
         """
         state = pins.default_state() if state is None else state
         named = None if site is None or data_set is None else (site, data_set)
@@ -124,15 +120,12 @@ class LastingLedger:
         """Set room aside for a run: for all its releases, those committed included.
 
         A run has one reservation. The same again changes nothing; another one takes its
-        place. The name of a run is used once for ever; `until` is the time, in seconds
-        since 1970, at which the room is free again; `neighbours` is the relation that
-        the run was planned under.
+        place. The name of a run is used once for ever; at `until`, in seconds since
+        1970, the room is free again.
 
         Raises:
-            Refused: if a ceiling leaves no room, or has no price for noise in shares
-                or for a run that tells the number of records; nothing was changed
-                then.
-            LedgerError: if it cannot be written.
+            Refused: if a ceiling leaves no room, or has no price for noise in shares or
+                for a run that tells the number of records; nothing was changed then.
         """
         with self.change(run) as change:
             book = change.book
@@ -143,7 +136,7 @@ class LastingLedger:
                 )
             planned = costs_of(releases, unit, book.orders, neighbours)
             require_priced(self.site, book, planned)
-            known = book.runs.get(run, RunAccount())
+            known = book.run(run)
             alone = Book(runs={run: known})
             request = {"run": run, "until": until, "cost": planned}
             alone.apply("reserve", change.time, request)
@@ -180,14 +173,13 @@ class LastingLedger:
         number of the row.
 
         Raises:
-            Refused: if neither the run's reservation nor the room that is free pays
-                for it, or the round was committed with another release, or by a process
+            Refused: if neither the run's reservation nor the room that is free pays for
+                it, or the round was committed with another release, or by a process
                 that may have released it.
-            LedgerError: if it cannot be written.
         """
         mark = mark_of(release, unit)
         with self.change(run) as change:
-            known = tables.committed_release(self._database, run, number)
+            known = tables.committed_release(self.database, run, number)
             if known is not None:
                 same = known[0] == mark
                 self._require_open(change.book, run, number, same=same, again=again)
@@ -207,7 +199,7 @@ class LastingLedger:
             before = book.after()
             row = change.append("commit", body)
             self._require_room(f"round {number} of run `{run}`", change, before, costs)
-            tables.save_commit(self._database, run, number, mark, row.sequence)
+            tables.save_commit(self.database, run, number, mark, row.sequence)
             # Before the pin is written: it is ours also if only that fails.
             self._mine.add((run, number))
         return row.sequence
@@ -215,19 +207,16 @@ class LastingLedger:
     def _require_room(
         self, asked: str, change: LedgerChange, before: dict[str, Any], costs: Costs
     ) -> None:
-        excess = change.book.exceeded(costs, change.time)
+        book, time = change.book, change.time
+        excess = book.exceeded(costs, time)
         if excess is not None:
-            book, time = change.book, change.time
             raise refusal_of(self.site, asked, book, before, time, excess)
 
     def _require_open(
         self, book: Book, run: str, number: int, *, same: bool, again: bool
     ) -> None:
-        """Refuse a round that was paid for already, unless nothing of it has left.
-
-        A process that releases at once takes no round that another one holds open.
-        """
-        known = book.runs.get(run, RunAccount())
+        """Refuse a round that was paid for already, unless nothing of it has left."""
+        known = book.run(run)
         mine = (run, number) in self._mine
         if same and (mine or (again and known.open == number)):
             return
@@ -242,11 +231,10 @@ class LastingLedger:
     def publish(self, run: str, number: int) -> None:
         """Let the release of a round leave; on return that is on disk.
 
-        Raises:
-            Refused: if the round is not open: another process may have released it.
+        A round that is not open is `Refused`: another process may have released it.
         """
         with self.change(run) as change:
-            if change.book.runs.get(run, RunAccount()).open != number:
+            if change.book.run(run).open != number:
                 raise Refused(
                     f"ledger of `{self.site}`: another process has gone on with run "
                     f"`{run}`; what was computed for round {number} is dropped",
@@ -267,11 +255,11 @@ class LastingLedger:
         neighbours: Neighbours,
     ) -> BudgetExcess | None:
         """Return the ceiling that a commit would break, without changing anything."""
-        with self._database.reading():
-            last = tables.last_row(self._database)
-            if tables.committed_release(self._database, run, number) is not None:
+        with self.database.reading():
+            last = tables.last_row(self.database)
+            if tables.committed_release(self.database, run, number) is not None:
                 return None
-            book = tables.load_book(self._database, last, run)
+            book = tables.load_book(self.database, last, run)
             costs = costs_of([(release, 1)], unit, book.orders, neighbours)
             require_priced(self.site, book, costs)
             now = int(self._clock())
@@ -282,8 +270,7 @@ class LastingLedger:
     def release(self, run: str) -> None:
         """Give back what a run reserved and did not commit."""
         with self.change(run) as change:
-            known = change.book.runs.get(run, RunAccount())
-            if known.until is not None:
+            if change.book.run(run).until is not None:
                 change.append("release", {"run": run})
 
     def expire(self) -> None:
@@ -301,65 +288,57 @@ class LastingLedger:
                     'use another `mechanism` than "none", and not `test = true`',
                     scope="site",
                 )
-            if tables.committed_release(self._database, run, 0) is None:
+            if tables.committed_release(self.database, run, 0) is None:
                 row = change.append("unprotected", {"run": run})
-                tables.save_commit(self._database, run, 0, row.kind, row.sequence)
+                tables.save_commit(self.database, run, 0, row.kind, row.sequence)
 
     def rounds(self, run: str) -> PaidRounds:
         """Return the rounds of a run that are paid for."""
-        with self._database.reading():
-            paid = tables.rounds_of(self._database, run)
-            last = tables.last_row(self._database)
-            book = tables.load_book(self._database, last, run)
-            return PaidRounds(paid, book.runs.get(run, RunAccount()).open)
+        with self.database.reading():
+            paid = tables.rounds_of(self.database, run)
+            last = tables.last_row(self.database)
+            book = tables.load_book(self.database, last, run)
+            return PaidRounds(paid, book.run(run).open)
 
     def rows(self) -> list[LedgerRow]:
         """Return every row, each checked to follow the one above."""
-        with self._database.reading():
-            return list(chained_rows(None, tables.stored_rows(self._database)))
+        with self.database.reading():
+            return list(chained_rows(None, tables.stored_rows(self.database)))
 
     def book(self) -> Book:
         """Return all sums."""
-        with self._database.reading():
-            book = tables.load_book(self._database, tables.last_row(self._database))
-            book.runs = tables.load_runs(self._database)
+        with self.database.reading():
+            book = tables.load_book(self.database, tables.last_row(self.database))
+            book.runs = tables.load_runs(self.database)
             return book
 
     def head(self) -> Head:
         """Return number and hash of the last row."""
-        with self._database.reading():
-            return tables.last_row(self._database).head
-
-    @property
-    def database(self) -> Database:
-        """The file, for checks and repairs."""
-        return self._database
+        with self.database.reading():
+            return tables.last_row(self.database).head
 
     def close(self) -> None:
         """Pin what was written, and close the file."""
         try:
             if not self._durable:
-                with self._database.reading():
-                    last = tables.last_row(self._database)
-                    book = tables.load_book(self._database, last)
+                with self.database.reading():
+                    last = tables.last_row(self.database)
+                    book = tables.load_book(self.database, last)
                 self._pin(last.head, book)
         finally:
-            self._database.close()
+            self.database.close()
 
     @contextmanager
     def change(self, *runs: str) -> Iterator[LedgerChange]:
-        """Hold the write lock; free overdue reservations; pin the rows written.
-
-        The sums of `runs` are loaded.
-        """
-        with self._database.writing():
-            last = tables.last_row(self._database)
+        """Hold the write lock; free overdue reservations, load `runs`, pin new rows."""
+        with self.database.writing():
+            last = tables.last_row(self.database)
             pin = pins.read_pin(self._state, self.id)
-            pinned = check_pin(self._database, pin, self._state)
+            pinned = check_pin(self.database, pin, self._state)
             now = int(self._clock())
-            over = tables.overdue_runs(self._database, now)
-            book = tables.load_book(self._database, last, *runs, *over)
-            change = LedgerChange(self._database, last, book, now)
+            over = tables.overdue_runs(self.database, now)
+            book = tables.load_book(self.database, last, *runs, *over)
+            change = LedgerChange(self.database, last, book, now)
             for run in over:
                 change.append("expire", {"run": run})
             yield change
@@ -369,5 +348,5 @@ class LastingLedger:
 
     def _pin(self, head: Head, book: Book) -> None:
         pins.write_pin(
-            self._state, pins.Pin.of(self._identity, self._database.path, head, book)
+            self._state, pins.Pin.of(self._identity, self.database.path, head, book)
         )

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decisions of people about a ledger: another ceiling, and going on after a loss.
 
-**Ceilings** change by decision only: a chained row with a reason. A ceiling proves
-something about results that nobody had seen when it was fixed. Raised after a look at
-results it is no filter any more, so a raise must be asked for by name, and stays in the
-rows for their readers.
+A ceiling proves something about results that nobody had seen when it was fixed. Raised
+after a look at results it is no filter any more, so a raise must be asked for by name,
+and stays in the rows for their readers.
 
-**After a disk was lost** what is missing is charged, never forgotten:
+After a disk was lost what is missing is charged, never forgotten:
 
     the file is behind its pin      what the pin knows to be paid, and the file does
                                     not, is charged
@@ -16,7 +15,8 @@ rows for their readers.
     the pin is gone                 nobody can tell what is missing: every ceiling
                                     counts as used up, until somebody raises it
 
-A chained row says what was charged and why. Nothing here runs by itself.
+A chained row with a reason says what was changed or charged. Nothing here runs by
+itself.
 """
 
 from collections.abc import Mapping
@@ -55,16 +55,12 @@ def set_ceiling(
     """Give a scope another ceiling, or none; a chained row says why.
 
     The scope is `record`, `label` or the name of a tier. `raising` says that the new
-    ceiling may let more pass than the old one.
+    ceiling may let more pass than the old one; without it that is `Refused`, as is a
+    ceiling that has no price for what was charged before.
 
     Guarantees:
         Everything since the ledger began counts against the new ceiling.
         Without `raising` no more can pass than before.
-
-    Raises:
-        Refused: if it lets more pass and `raising` is not given, or has no price for
-            what was charged before.
-        LedgerError: for an unknown scope or an empty reason.
     """
     if scope not in SCOPES:
         known = ", ".join(f"`{name}`" for name in SCOPES)
@@ -108,12 +104,7 @@ def set_ceiling(
 
 @dataclass(frozen=True)
 class Restoration:
-    """The result of a restore.
-
-    Attributes:
-        charged: costs that the file had lost, by meter.
-        used_up: whether every ceiling counts as used up.
-    """
+    """Costs that a file had lost, by meter; `used_up` if all ceilings count as that."""
 
     charged: Mapping[str, int]
     used_up: bool
@@ -132,9 +123,6 @@ def restore_ledger(
         Everything that was acknowledged is charged afterwards, or no ceiling leaves
         any room.
         A ledger that fits its pin is left as it is.
-
-    Raises:
-        LedgerError: if the file is damaged, or nothing is missing.
     """
     if not reason.strip():
         raise LedgerError(

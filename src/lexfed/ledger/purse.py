@@ -10,7 +10,7 @@
 
 **Order.** The lasting ledger is charged before the ledger of the run, so that other
 runs see the spend before anything of the round exists. Both are on disk when `charge`
-returns, and nothing is computed before it has returned.
+returns, and nothing is computed before.
 
 **When the second charge fails.** The run's ledger is asked for room before the lasting
 one is charged, so after that only its disk can fail it. The lasting charge then stays:
@@ -18,19 +18,20 @@ the round is spent and nothing was released under it. It is never lent to anothe
 release: before the next charge the run's ledger is brought up to date, which gives that
 charge a number of its own in the lasting ledger.
 
-**When the process dies between the two.** In one process the journal of the run has
-the round, and the lasting ledger says whether something of it can have left
-(`PaidRounds.open`). A site elsewhere has no journal: it keeps the charge that it is
-about to make in a file (`pending`), on disk before the lasting ledger is charged. That
-distinguishes a death in between, after which the run's ledger catches up and the round
-is lost, from an older copy of the run's ledger, which pays for nothing.
+**When the process dies between the two.** In one process the journal of the run has the
+round, and the lasting ledger says whether something of it can have left
+(`PaidRounds.open`). A site elsewhere keeps the charge that it is about to make in a
+file (`pending`), on disk before the lasting ledger is charged. That distinguishes a
+death in between, after which the run's ledger catches up and the round is lost, from an
+older copy of the run's ledger, which pays for nothing.
 """
 
 import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,10 +85,8 @@ class ChargeTerms:
 class LedgerPlace:
     """The lasting ledger of a data holder, in a folder of ledgers.
 
-    Attributes:
-        folder: as `budget.ledgers` of a configuration names it.
-        site: holder of the data, as runs name it.
-        data_set: name of the file with the data.
+    `site` is the holder, as runs name it, `data_set` the name of the file with the
+    data.
     """
 
     folder: Path
@@ -141,12 +140,10 @@ class Purse:
             counts[owed] = counts.get(owed, 0) + count
         run, unit, neighbours = self.terms.run, self.terms.unit, self.terms.neighbours
         until = int(time.time()) + RESERVED_FOR
-        try:
+        with _without_numbers():
             self.ledger.reserve(
                 run, list(counts.items()), until, unit, neighbours=neighbours
             )
-        except Refused as refusal:
-            raise _without_numbers(refusal) from refusal
 
     def pay_ahead(self, number: int, release: Release) -> None:
         """Pay for a round before its site is asked; the site's charge is then paid."""
@@ -154,28 +151,19 @@ class Purse:
         self.pay(number, release)
 
     def pay(self, number: int, release: Release, *, closed: bool = False) -> None:
-        """Pay for a round before it happens; on return it is on disk.
-
-        With `closed` something of it may have left already, so that it is never asked
-        again.
-        """
+        """Pay for a round; on disk on return. If `closed` it is never asked again."""
         owed, terms = self.terms.per_person(release), self.terms
         if self._paid == (number, owed):
             return
-        try:
+        with _without_numbers():
             self.ledger.commit(
                 terms.run, number, owed, terms.unit,
                 neighbours=terms.neighbours, again=terms.again and not closed,
             )  # fmt: skip
-        except Refused as refusal:
-            raise _without_numbers(refusal) from refusal
         self._paid = (number, owed)
 
     def publish(self, number: int) -> None:
-        """Let the release of a round leave; on return that is on disk.
-
-        Refused if another process has gone on with this run.
-        """
+        """Let a round leave, unless another process has gone on; on disk on return."""
         self._paid = None
         self.ledger.publish(self.terms.run, number)
 
@@ -234,9 +222,8 @@ class SitePurse:
     ) -> None:
         """Take the ledger of the run, and the lasting one unless it protects nobody.
 
-        Where no journal has it, the charge that is being made is kept in the file
-        `pending`. Where refusals leave the site, `note` is given the reason why
-        something is not paid.
+        The charge that is being made is kept in the file `pending` where no journal has
+        it. Where refusals leave the site, `note` is given the reason.
         """
         self._own = own
         self._lasting = lasting
@@ -248,9 +235,7 @@ class SitePurse:
     def catch_up(self) -> None:
         """Bring both ledgers to the same charges, before a run goes on.
 
-        Raises:
-            Refused: if a ceiling leaves no room, or the run's ledger is an older copy.
-            LedgerError, RunFolderError: if one of them cannot be written.
+        Refused if a ceiling leaves no room, or the run's ledger is an older copy.
         """
         if self._lasting is None:
             return
@@ -284,10 +269,8 @@ class SitePurse:
     def charge(self, release: Release) -> None:
         """Charge the lasting ledger, then the run's; on return both are on disk.
 
-        Raises:
-            Refused: if one of them does not pay; with `note` also if one cannot be
-                written.
-            LedgerError, RunFolderError: if one cannot be written.
+        With `note` whatever keeps one of them from paying is `Refused`, in general
+        words.
         """
         try:
             if self._lasting is not None:
@@ -345,9 +328,6 @@ class SitePurse:
 
         A file that knows of a charge is believed against both ledgers: the round may
         have left, so an older copy of them pays for it before anything goes on.
-
-        Raises:
-            Refused: if the run's ledger lacks more than the charge of the file.
         """
         pending, charged = self._pending, len(self._own.events())
         if pending is not None and pending.number > charged:
@@ -396,6 +376,10 @@ def _read_pending(path: Path) -> _PendingCharge | None:
         ) from error
 
 
-def _without_numbers(refusal: Refused) -> Refused:
-    """Return the refusal with its sentence alone, for the people of the site."""
-    return Refused(refusal.message, refusal.hint, scope="site")
+@contextmanager
+def _without_numbers() -> Iterator[None]:
+    """Leave a refusal its sentence alone, for the people of the site."""
+    try:
+        yield
+    except Refused as refusal:
+        raise Refused(refusal.message, refusal.hint, scope="site") from refusal

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything computed again from the rows.
 
-Pages of the file, the chain, what every row charges, the sums after it, the ceilings
-at that moment, and the tables. What is checked when a ledger is opened is only the
-tail of this; a ledger of 10,000 rows takes seconds here.
+Pages of the file, the chain, what every row charges, the sums after it, the ceilings at
+that moment, and the tables. Opening a ledger checks only the tail of this; 10,000 rows
+take seconds here.
 
-A ceiling binds everything since the ledger began, not only what comes after it, so the
-sums that a new one starts with (`carried_sums`) are computed from all rows: for `gdp`
-from the costs in them, for `rdp` from the releases, at the ceiling's order. What the
-ledger charged after a loss (`restore`) is known as squares only, of mu or of noise in
-shares: at order a they are a/2 times that, the divergence of Gaussians.
+A ceiling binds everything since the ledger began, so the sums that a new one starts
+with (`carried_sums`) are computed from all rows: for `gdp` from the costs in them, for
+`rdp` from the releases, at the ceiling's order. What the ledger charged after a loss
+(`restore`) is known as squares only, of mu or of noise in shares: at order a they are
+a/2 times that, the divergence of Gaussians.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +38,8 @@ _FLOATS = Fraction(1, 10**9)
 def verify_ledger(database: Database) -> Book:
     """Check a ledger file from its first byte to its last, and return its sums.
 
+    A `LedgerError` names the first thing that is wrong.
+
     Guarantees:
         Every row follows the one above.
         Every charge is what its release costs: exactly as squares, up to a part in
@@ -45,9 +47,6 @@ def verify_ledger(database: Database) -> Book:
         The sum of all commits is the sum in the ledger, as integers.
         No row that charges or reserves leads above a ceiling, or has no price under it.
         The tables are what the rows lead to.
-
-    Raises:
-        LedgerError: naming the first thing that is wrong.
     """
     with database.reading():
         pages = database.query("PRAGMA integrity_check")
@@ -168,11 +167,9 @@ def carried_sums(
     """Return the sums of all earlier rows that a new ceiling's row states.
 
     Rows are given in order, and `time` is when the ceiling is set. Only if the operator
-    raises the ceiling is room given back that a restore took to be used up.
-
-    Returns:
-        `counted`: what the current period has paid, and `period`, which one that is;
-        `runs`: for `rdp`, what every run paid and reserved in the new measure.
+    raises the ceiling is room given back that a restore took to be used up. `counted`
+    is what the current period has paid, and `period` which one that is; `runs` has, for
+    `rdp`, what every run paid and reserved in the new measure.
     """
     book = Book(limits={scope: CeilingBalance(ceiling, 0, 0)})
     for row in rows:

@@ -7,7 +7,6 @@
     rows            rows chained by SHA-256: the source of all sums
     refusals        the words of a ledger that cannot pay
 
-Start with `book`: the running ledger and the verifier share it. It computes no
-price again, so the same rows give the same book on every machine. Units of
-2^-60, names of meters and the hashed form of a row are part of the format.
+Start with `book`. Units of 2^-60, names of meters and the hashed form of a row are part
+of the format.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The book: sums by meter and by run, and how each kind of row changes them.
 
-A row holds everything that a change needs: costs were computed before it was written
-and are not computed again here. So the same rows give the same book on every machine,
-and the running ledger and `verify` share this code and nothing else.
+A row holds everything that a change needs, costs included, so the same rows give the
+same book on every machine. The running ledger and `verify` share this code and nothing
+else.
 
     open         the ledger begins
     reserve      a run may cost this much in all, what it has paid included
@@ -53,10 +53,20 @@ class CeilingBalance:
     period: int
     counted: int
 
+    def to_json(self) -> list[Any]:
+        """Return the form in which pins and rows hold it."""
+        return [self.ceiling.to_json(), self.period, str(self.counted)]
+
+    @classmethod
+    def from_json(cls, stated: Iterable[Any]) -> "CeilingBalance":
+        """Return the stored balance; raises KeyError, TypeError or ValueError."""
+        row, period, counted = stated
+        return cls(Ceiling.from_json(row), int(period), int(counted))
+
     def at(self, time: int) -> "CeilingBalance":
         """Return the limit at a time: a new period begins at zero.
 
-        A clock that was set back begins none: the last period goes on.
+        A clock that was set back begins none.
         """
         period = self.ceiling.period(time)
         if period <= self.period:
@@ -66,7 +76,7 @@ class CeilingBalance:
 
 @dataclass(frozen=True)
 class RunAccount:
-    """One run in the book: when its reservation ends, if it has one, and sums by meter.
+    """One run: when its reservation ends, if it has one, and its sums by meter.
 
     `open` is its last round, if nothing of it can have left: it may be asked again.
     """
@@ -97,6 +107,10 @@ class Book:
         """Order of the Rényi divergence by scope, where a ceiling asks for one."""
         orders = {scope: limit.ceiling.order for scope, limit in self.limits.items()}
         return {scope: order for scope, order in orders.items() if order is not None}
+
+    def run(self, name: str) -> RunAccount:
+        """Return what is known of a run; nothing of one that has no rows."""
+        return self.runs.get(name, RunAccount())
 
     def apply(self, kind: str, time: int, body: Mapping[str, Any]) -> None:
         """Change the book as a row says.
@@ -168,7 +182,7 @@ class Book:
         return self.meters.get(meter(scope, counting), NOTHING) != NOTHING
 
     def _reserve(self, run: str, until: int, planned: Costs) -> None:
-        before = self.runs.get(run, RunAccount())
+        before = self.run(run)
         amounts = dict(before.amounts)
         for name in planned.keys() | amounts.keys():
             old = amounts.get(name, NOTHING)
@@ -178,10 +192,10 @@ class Book:
         self.runs[run] = replace(before, until=until, amounts=amounts)
 
     def _open(self, run: str, number: int | None) -> None:
-        self.runs[run] = replace(self.runs.get(run, RunAccount()), open=number)
+        self.runs[run] = replace(self.run(run), open=number)
 
     def _commit(self, run: str, time: int, costs: Costs) -> None:
-        before = self.runs.get(run, RunAccount())
+        before = self.run(run)
         amounts = dict(before.amounts)
         for name, cost in costs.items():
             old = amounts.get(name, NOTHING)
@@ -222,10 +236,8 @@ class Book:
         if body["limits"] is not None:
             for scope in tuple(self.limits):
                 self._drop_limit(scope, body["limits"])
-            for scope, (row, period, counted) in body["limits"].items():
-                self.limits[scope] = CeilingBalance(
-                    Ceiling.from_json(row), period, int(counted)
-                )
+            for scope, stated in body["limits"].items():
+                self.limits[scope] = CeilingBalance.from_json(stated)
         charged = costs_from_text(body["charged"])
         for name, cost in charged.items():
             self._add(name, cost, 0)
@@ -266,7 +278,6 @@ class Book:
 
 
 def _without_price(ceiling: Ceiling) -> tuple[Counting, ...]:
-    """Return the kinds of charges that a ceiling has no price for."""
     return ("told", "shares") if ceiling.kind == "gdp" else ("told",)
 
 

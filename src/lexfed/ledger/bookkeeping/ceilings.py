@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ceilings: how much a scope may ever pay, or pay in each period.
 
-A ceiling is a filter (`lexfed.privacy.filters`) with its running sum kept in
-the ledger: F2 for `gdp`, squares of mu add up to at most mu^2 [ST22]; F1 for `rdp`, the
+A ceiling is a filter (`lexfed.privacy.filters`) with its running sum kept in the
+ledger: F2 for `gdp`, squares of mu add up to at most mu^2 [ST22]; F1 for `rdp`, the
 divergences at one order add up to at most the budget [FZ21]. Whatever passes, in
-whatever order it is chosen, costs at most (epsilon, delta). Because it is a filter, a
-run that stops early pays only for what it committed.
+whatever order it is chosen, costs at most (epsilon, delta), and a run that stops early
+pays only for what it committed.
 
 With a period every period has a filter of its own, which begins at zero. Periods are
-counted in UTC days from 1970-01-01, so nobody can begin one by setting it again. Over
-k periods the guarantee is the composition of k filters, not (epsilon, delta): under
-`gdp` squares add up, so k periods cost at most sqrt(k) mu.
+counted in UTC days from 1970-01-01, so nobody can begin one by setting it again. Over k
+periods the guarantee is the composition of k filters, not (epsilon, delta): under `gdp`
+squares add up, so k periods cost at most sqrt(k) mu.
 """
 
 import math
@@ -52,7 +52,6 @@ class Ceiling:
 
     Attributes:
         epsilon: with `delta`, bounds the cost of everything that is let through.
-        delta: as usual.
         kind: measure in which costs are added up.
         order: of the Rényi divergence; None for `gdp`.
         days: length of a period; None: one filter for ever.
@@ -78,11 +77,9 @@ class Ceiling:
         """Return the ceiling that guarantees (epsilon, delta) for all that passes.
 
         `rdp` is the kind where releases are sampled; its order is by default the one
-        that lets most Gaussians pass. `days` is the length of a period.
-
-        Raises:
-            ValueError: for numbers out of range, or an order for `gdp`.
-            Refused: if no order proves so small an epsilon.
+        that lets most Gaussians pass. `days` is the length of a period. Numbers out of
+        range, and an order for `gdp`, are a ValueError; too small an epsilon for any
+        order is `Refused`.
         """
         checks.finite_positive(epsilon=epsilon, delta=delta)
         checks.in_range(0.0, 0.5, delta=delta)
@@ -122,10 +119,10 @@ class Ceiling:
     def raises(self, old: "Ceiling | None") -> bool:
         """Return True if it may let more pass than the old one; None is no bound.
 
-        A period is a raise unless the old ceiling had the same: its sums begin anew.
-        So is another measure, which may have room where the old one has none, and
-        which results may have chosen. Only a larger order with a smaller bound is not:
-        divergences do not fall as the order grows, so the old bound holds as well.
+        A period is a raise unless the old ceiling had the same: its sums begin anew. So
+        is another measure, which may have room where the old one has none, and which
+        results may have chosen. A larger order with a smaller bound is not: divergences
+        do not fall as the order grows, so the old bound holds as well.
         """
         if old is None:
             return False

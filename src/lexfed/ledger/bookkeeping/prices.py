@@ -2,8 +2,7 @@
 """The cost of a release to each scope, as an exact integer.
 
 A cost is counted in units of 2^-60 and rounded up once, when it is computed; after
-that only integers are added. So the sum of all charges equals the ledger exactly, on
-any machine, and "equal" is a comparison of integers.
+that only integers are added, so the sum of all charges equals the ledger exactly.
 
 Measures:
 

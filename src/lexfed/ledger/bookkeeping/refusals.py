@@ -30,14 +30,9 @@ def refusal_of(
 ) -> Refused:
     """Return the refusal of something that a ceiling does not leave room for.
 
-    Args:
-        site: holder of the ledger.
-        asked: the run or round that asks for room.
-        book: the sums that it would lead to.
-        before: the sums without it, as `Book.after` states them.
-        time: now, in seconds since 1970.
-        excess: scope whose ceiling is exceeded, and the sum that would count against
-            it.
+    `book` has the sums that it would lead to, `before` those without it, as
+    `Book.after` states them; `excess` is the scope whose ceiling is exceeded, and the
+    sum that would count against it.
     """
     scope, total = excess
     ceiling = book.limits[scope].ceiling

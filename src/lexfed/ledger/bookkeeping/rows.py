@@ -36,7 +36,6 @@ class LedgerRow:
         sequence: its number, from 1.
         time: what the clock showed, in seconds since 1970; a clock may be wrong.
         kind: see `book`.
-        body: the rest.
         text: the bytes that are hashed.
         hash: over the row above and the text.
     """
@@ -83,7 +82,7 @@ def chained_rows(
 ) -> Iterator[LedgerRow]:
     """Return stored rows (texts and hashes), each checked to follow the one above.
 
-    `before` is the row above the first; None if there is none. The error comes at the
+    `before` is the row above the first, None if there is none. The error comes at the
     first row that does not follow.
     """
     for text, stored in rows:

@@ -6,8 +6,6 @@
     opening     making, opening and upgrading a file: ours, whole, not behind its pin
     pins        the last row and its sums, kept away from the file
 
-Start with `database`. The write lock is held from the first read on, and the
-first failed write ends the session. The pin is written after the change is on
-disk and before it is acknowledged. The schema, `VERSION` and the fields of a
-pin are formats.
+Start with `database`. The pin is written after the change is on disk and before it is
+acknowledged. The schema, `VERSION` and the fields of a pin are formats.
 """

@@ -3,8 +3,8 @@
 
 Write-ahead log, `BEGIN IMMEDIATE`: a process that decides holds the write lock from
 before it reads until its decision is on disk, so two processes cannot spend the same
-room. A deferred transaction would read first and lock later: both could find the room
-free. With `synchronous = FULL` a commit returns after its fsync.
+room, as they could if they read first and locked later. With `synchronous = FULL` a
+commit returns after its fsync.
 
 After a failed write nobody can say what is on disk (a failed fsync may report success
 the next time), so the first error ends the session; the next one reads what is there.
@@ -76,9 +76,8 @@ class Database:
     def __init__(self, path: Path, wait: float, durable: bool) -> None:
         """Open the file, which may be empty or not exist yet.
 
-        Unless `durable`, a power failure may take the last changes (a crash of the
-        process does not). `wait` are the seconds to wait for another process that
-        writes.
+        Unless `durable`, a power failure may take the last changes. `wait` are the
+        seconds to wait for another process that writes.
         """
         self.path = path
         self._owner = os.getpid()
@@ -257,29 +256,22 @@ def _is_busy(error: OSError | sqlite3.Error) -> bool:
 
 
 _FREE = "free some space; nothing was lost, and the same command can be given again"
+_ALLOW = "fix the permissions of the file and of its folder"
+_PUT_BACK = "put back the newest sound copy, then run `lexfed ledger restore`"
 _WORDS = {
     sqlite3.SQLITE_BUSY: (
         "another process is writing it",
         "wait until it has ended; nothing was charged",
     ),
-    sqlite3.SQLITE_READONLY: (
-        "it cannot be written",
-        "fix the permissions of the file and of its folder",
-    ),
-    sqlite3.SQLITE_CANTOPEN: (
-        "it cannot be opened",
-        "fix the permissions of the file and of its folder",
-    ),
+    sqlite3.SQLITE_READONLY: ("it cannot be written", _ALLOW),
+    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", _ALLOW),
     sqlite3.SQLITE_FULL: ("the disk is full", _FREE),
     sqlite3.SQLITE_IOERR: ("reading or writing it failed", _FREE),
     sqlite3.SQLITE_NOTADB: (
         "it is not a ledger, or its first bytes are damaged",
-        "put back the newest sound copy, then run `lexfed ledger restore`",
+        _PUT_BACK,
     ),
-    sqlite3.SQLITE_CORRUPT: (
-        "it is damaged",
-        "put back the newest sound copy, then run `lexfed ledger restore`",
-    ),
+    sqlite3.SQLITE_CORRUPT: ("it is damaged", _PUT_BACK),
 }
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making, opening and upgrading a ledger file: ours, whole, not older than its pin?
 
-**Files of the first version**: what they do not say counts against further spending.
-Their rows price every release under add/remove, also those of runs under replace-one,
-which tell the exact number of records and have no such price. Nobody can tell the two
-apart any more, so a row counts them (`unsaid`): a ceiling of `record` is used up, and a
-new one needs a decision. Nor do they say which rounds were published; none is asked
-again.
+**Files of the first version** price every release under add/remove, also those of runs
+under replace-one, which tell the exact number of records and have no such price. Nobody
+can tell the two apart any more, so a row counts them (`unsaid`): a ceiling of `record`
+is used up, and a new one needs a decision. Nor do they say which rounds were published;
+none is asked again.
 """
 
 import secrets
@@ -47,7 +46,13 @@ def open_database(
     `named` are site and data set; None for a ledger that must be there.
     """
     if is_gone(path):
-        _refuse_if_pinned(path, state)
+        pin = pins.pin_of_file(state, path)
+        if pin is not None:
+            raise LedgerError(
+                f"the ledger `{path}` is gone; its {pin.head.sequence} rows are not",
+                "put back the file; if it is lost, `lexfed ledger restore` makes a new "
+                "one that begins with everything that was spent",
+            )
         if named is None:
             raise LedgerError(
                 f"there is no ledger `{path}`", "a site's first run makes one"
@@ -55,8 +60,8 @@ def open_database(
     database = Database(path, wait, durable)
     try:
         if named is not None:
-            _make(database, path, state, named, time)
-        return database, _checked(database, path, state, named, time)
+            _make(database, state, named, time)
+        return database, _checked(database, state, named, time)
     except BaseException:
         database.close()
         raise
@@ -72,19 +77,7 @@ def is_gone(path: Path) -> bool:
         raise unusable_file(path, error) from error
 
 
-def _refuse_if_pinned(path: Path, state: Path) -> None:
-    pin = pins.pin_of_file(state, path)
-    if pin is not None:
-        raise LedgerError(
-            f"the ledger `{path}` is gone; its {pin.head.sequence} rows are not",
-            "put back the file; if it is lost, `lexfed ledger restore` makes a new one "
-            "that begins with everything that was spent",
-        )
-
-
-def _make(
-    database: Database, path: Path, state: Path, named: tuple[str, str], time: int
-) -> None:
+def _make(database: Database, state: Path, named: tuple[str, str], time: int) -> None:
     """Make the tables and the first row, unless they are there."""
     if not database.is_new():
         return
@@ -92,7 +85,8 @@ def _make(
         if not database.is_new():  # another process was faster
             return
         row = begin_ledger(database, secrets.token_hex(16), named, time)
-    pins.write_pin(state, pins.Pin.of(identity(row), path, row.head, Book()))
+    pin = pins.Pin.of(identity(row), database.path, row.head, Book())
+    pins.write_pin(state, pin)
 
 
 def begin_ledger(
@@ -121,13 +115,10 @@ def identity(first: LedgerRow) -> tuple[str, str, str]:
 
 
 def _checked(
-    database: Database,
-    path: Path,
-    state: Path,
-    named: tuple[str, str] | None,
-    time: int,
+    database: Database, state: Path, named: tuple[str, str] | None, time: int
 ) -> LedgerRow:
     """Return the first row of a ledger whose tail, counts and pin fit together."""
+    path = database.path
     with database.reading():
         if database.is_new():
             raise LedgerError(
@@ -176,11 +167,8 @@ def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
     """Return the number of the pinned row, if the file holds it.
 
     The transaction must have begun after the pin was read in `state`, or keep others
-    from writing.
-
-    Raises:
-        LedgerError: if the file is older than its pin, has another history, or has
-            rows and no pin.
+    from writing. A file that is older than its pin, has another history, or has rows
+    and no pin is a `LedgerError`.
     """
     path = database.path
     if pin is None:

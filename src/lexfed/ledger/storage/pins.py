@@ -3,15 +3,15 @@
 
     <state>/<id of the ledger>.json
 
-A ledger that was put back from a backup is sound: every row follows the one above.
-Only something that remembers more can tell. The pin is written after the change is on
-disk and before it is acknowledged. So it may be behind the file (a crash in between)
-and is never ahead of a file that lost nothing; and everything that was acknowledged is
-in the sums of the pin, which is what `restore` charges when rows are gone.
+A ledger that was put back from a backup is sound: every row follows the one above. Only
+something that remembers more can tell. The pin is written after the change is on disk
+and before it is acknowledged. So it may be behind the file and is never ahead of one
+that lost nothing; and everything that was acknowledged is in its sums, which is what
+`restore` charges when rows are gone.
 
-The state folder is `$XDG_STATE_HOME/lexfed/ledgers`, `~/.local/state/lexfed/ledgers`
-by default: one for all projects of a site, and not part of what a backup of a project
-puts back.
+The state folder is `$XDG_STATE_HOME/lexfed/ledgers`, `~/.local/state/lexfed/ledgers` by
+default: one for all projects of a site, and not part of what a backup of a project puts
+back.
 """
 
 import json
@@ -25,7 +25,6 @@ from typing import Any
 from lexfed.durable import FileLock, write_atomically
 from lexfed.errors import LedgerError, RunFolderError, system_reason
 from lexfed.ledger.bookkeeping.book import Book, CeilingBalance
-from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.rows import Head
 from lexfed.ledger.storage.database import VERSION
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -46,7 +45,6 @@ class Pin:
 
     Attributes:
         path: where the file was.
-        head: its last row.
         committed: amounts that were paid, by meter.
         limits: ceilings by scope, with what was counted.
         version: of the file's tables.
@@ -92,8 +90,8 @@ class Pin:
         if set(plain) != _FIELDS:
             raise ValueError("not the fields of a pin")
         limits = {
-            scope: CeilingBalance(Ceiling.from_json(row), int(period), int(counted))
-            for scope, (row, period, counted) in plain["limits"].items()
+            scope: CeilingBalance.from_json(stated)
+            for scope, stated in plain["limits"].items()
         }
         committed = {name: int(cost) for name, cost in plain["committed"].items()}
         head = Head(int(plain["sequence"]), bytes.fromhex(plain["hash"]))
@@ -105,10 +103,7 @@ class Pin:
 
 def limits_json(limits: Mapping[str, CeilingBalance]) -> dict[str, Any]:
     """Return ceilings and what is counted against them, as pins and rows hold them."""
-    return {
-        scope: [limit.ceiling.to_json(), limit.period, str(limit.counted)]
-        for scope, limit in limits.items()
-    }
+    return {scope: limit.to_json() for scope, limit in limits.items()}
 
 
 def default_state() -> Path:
@@ -125,12 +120,7 @@ def default_state() -> Path:
 
 
 def read_pin(state: Path, ledger: str) -> Pin | None:
-    """Return the pin of a ledger, or None if there is none.
-
-    Raises:
-        BrokenPin: if it is not a pin of this ledger.
-        LedgerError: if it cannot be read.
-    """
+    """Return the pin of a ledger, or None; another content is a `BrokenPin`."""
     path = state / f"{ledger}.json"
     try:
         content = read_plain(path, MOST_OF_A_DOCUMENT)
