@@ -445,16 +445,15 @@ def test_a_receipt_binds_the_site_to_its_sum_and_hides_it(
         assert receipt.answer == receipts.answer_digest(reply.content, reply.salt)
         changed = replace(reply, total=reply.total + 1)
         assert receipt.answer != receipts.answer_digest(changed.content, reply.salt)
-        check_receipt(query, "site0", reply.receipt, {"site0": signer.public}, reply)
+        public = {"site0": signer.public}
+        check_receipt(query, "site0", reply.receipt, reply, public)
         for other in (
             changed,
             replace(reply, salt=bytes(32)),
             replace(reply, salt=b""),
         ):
             with pytest.raises(Refused, match=r"another sum|32 bytes of salt"):
-                check_receipt(
-                    query, "site0", reply.receipt, {"site0": signer.public}, other
-                )
+                check_receipt(query, "site0", reply.receipt, other, public)
         bound.append((receipt.answer, reply.content))
     (one, same), (two, again) = bound
     assert same == again

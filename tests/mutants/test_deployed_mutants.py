@@ -171,10 +171,10 @@ def a_sum_is_its_sites_own() -> None:
         answer = answer_from_bytes(leader.world.open_doors["north"](query.to_bytes()))
         assert isinstance(answer, Reply)
         keys = {"north": leader.world.signer("north").public}
-        check_receipt(query, "north", answer.receipt, keys, answer)
+        check_receipt(query, "north", answer.receipt, answer, keys)
         changed = replace(answer, total=answer.total + 1)
         with pytest.raises(Refused):
-            check_receipt(query, "north", answer.receipt, keys, changed)
+            check_receipt(query, "north", answer.receipt, changed, keys)
 
 
 def a_run_that_cannot_begin_leaves_no_room() -> None:

@@ -311,7 +311,7 @@ def test_a_finished_run_is_found(
 @pytest.mark.parametrize(
     ("target", "again"),
     [
-        ("lexfed.run.audit_log.opening._tags_digest", start),
+        ("lexfed.run.audit_log.opening._total", start),
         ("lexfed.run.driver.open_run.notes_of", resume),
     ],
 )

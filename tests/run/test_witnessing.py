@@ -79,7 +79,7 @@ def test_every_checkpoint_is_cosigned(
         priced = priced_with(text, priced_of(config_text))
         opened = start(priced, path, text)
         train(priced, opened)
-    assert opened.logbook.witnessing.failed == {}
+    assert opened.logbook.log.witnessing.failed == {}
     note = parse_note((path / "log" / "checkpoint").read_bytes())
     assert [signature.name for signature in note.signatures][1:] == [WITNESS]
     assert found(path, auditor(path), "witnesses")[0] is Status.OK
@@ -98,7 +98,7 @@ def test_a_witness_that_is_away_costs_no_round(
     priced = priced_with(text, priced_of(config_text))
     opened = start(priced, path, text)
     assert train(priced, opened).rounds == 7
-    assert "w1" in opened.logbook.witnessing.failed
+    assert "w1" in opened.logbook.log.witnessing.failed
     status, detail = found(path, auditor(path), "witnesses")
     assert status is Status.FAIL
     assert "split view cannot be excluded" in detail
@@ -163,7 +163,7 @@ def test_a_witness_that_is_away_does_not_keep_a_run_from_going_on(
             train(priced, start(priced, path, text), stop_after(2))
     opened = resume(priced, path, text)
     assert train(priced, opened).rounds == 7
-    assert "w1" in opened.logbook.witnessing.failed
+    assert "w1" in opened.logbook.log.witnessing.failed
 
 
 def test_a_witness_that_comes_back_is_asked_at_the_end(
@@ -174,7 +174,7 @@ def test_a_witness_that_comes_back_is_asked_at_the_end(
         text = configured(config_text, witness, target.url)
         priced = priced_with(text, priced_of(config_text))
         opened = start(priced, path, text)
-        opened.logbook.witnessing.failed["w1"] = "it was away"
+        opened.logbook.log.witnessing.failed["w1"] = "it was away"
         asked: list[int] = []
         real = WitnessPanel.ask
 
@@ -186,7 +186,7 @@ def test_a_witness_that_comes_back_is_asked_at_the_end(
             patch.setattr(WitnessPanel, "ask", ask)
             train(priced, opened)
     assert asked == [1] * 9 + [2]  # left in peace, then asked once more
-    assert opened.logbook.witnessing.failed == {}
+    assert opened.logbook.log.witnessing.failed == {}
 
 
 def test_a_witness_has_to_be_told_of_a_new_key(
@@ -206,7 +206,7 @@ def test_a_witness_has_to_be_told_of_a_new_key(
         opened = resume(priced, path, text)
         with pytest.raises(KeyboardInterrupt):
             train(priced, opened, stop_after(4))
-        assert "status 403" in opened.logbook.witnessing.failed["w1"]
+        assert "status 403" in opened.logbook.log.witnessing.failed["w1"]
     new = read_evidence(path).custody.log_key.public
     key = VerifierKey(f"{PROJECT}/*", ED25519, new)
     with (witness / "logs").open("a") as logs:
@@ -215,7 +215,7 @@ def test_a_witness_has_to_be_told_of_a_new_key(
         configured(config_text, witness, target.url)
         opened = resume(priced, path, text)
         train(priced, opened)
-        assert opened.logbook.witnessing.failed == {}
+        assert opened.logbook.log.witnessing.failed == {}
     # An auditor who knows the first key follows it, and finds the witness.
     assert found(path, trusted, "log key")[0] is Status.OK
     assert found(path, trusted, "witnesses")[0] is Status.OK
@@ -247,7 +247,7 @@ def test_the_last_checkpoint_is_time_stamped(
         priced = priced_with(text, priced_of(config_text))
         opened = start(priced, path, text)
         train(priced, opened)
-    assert opened.logbook.witnessing.failed == {}
+    assert opened.logbook.log.witnessing.failed == {}
     [token] = (path / "log" / "timestamps").iterdir()
     openssl(
         "ts", "-verify", "-data", str(path / "log" / "signed" / token.stem),
@@ -271,12 +271,12 @@ def test_an_authority_that_fails_costs_nothing(
     priced = priced_with(text, priced_of(config_text))
     opened = start(priced, tmp_path / "away", text)
     assert train(priced, opened).rounds == 7
-    assert "time stamp" in opened.logbook.witnessing.failed
+    assert "time stamp" in opened.logbook.log.witnessing.failed
     # Nor does a file that is gone by the end.
     opened = start(priced, tmp_path / "gone", text)
     roots.unlink()
     assert train(priced, opened).rounds == 7
-    assert "cannot read" in opened.logbook.witnessing.failed["time stamp"]
+    assert "cannot read" in opened.logbook.log.witnessing.failed["time stamp"]
     # One that is gone in the beginning stops the run before anything is written.
     with pytest.raises(RunFolderError, match=r"cannot read .*roots\.pem"):
         start(priced, tmp_path / "never", text)
@@ -292,7 +292,7 @@ def test_asking_again_makes_a_failure_good(
     opened = start(priced, tmp_path / "run", text)
     train(priced, opened)
     log = open_for_appending(tmp_path / "run")
-    others = opened.logbook.witnessing
+    others = opened.logbook.log.witnessing
     with answering(authority.over_http()) as url:
         others.authority = (url, authority.roots)
         others.stamp(log)

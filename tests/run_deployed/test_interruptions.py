@@ -17,7 +17,7 @@ from lexfed.federation.programme.messages import (
 )
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.signed_messages import kind_of
-from lexfed.run.deployed.site.door import open_site
+from lexfed.run.deployed.site.door import SiteDoor
 from support.deployed.worlds import SITES, Spy, World, config_text
 
 TRUSTS = {
@@ -162,7 +162,7 @@ def test_a_site_that_restarts_sits_out_until_the_next_epoch(world: World) -> Non
         asked += site == "west" and kind_of(content) is None
         if site == "west" and asked == 6:
             four.open_doors["west"].close()
-            four.open_doors["west"] = fresh = open_site(
+            four.open_doors["west"] = fresh = SiteDoor(
                 four.sites["west"], four.data("west")
             )
             spy.doors = {**doors, "west": fresh}

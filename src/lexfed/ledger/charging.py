@@ -229,10 +229,7 @@ class LastingLedger:
         )
 
     def publish(self, run: str, number: int) -> None:
-        """Let the release of a round leave; on return that is on disk.
-
-        A round that is not open is `Refused`: another process may have released it.
-        """
+        """Let a round leave, unless it is not open; on return that is on disk."""
         with self.change(run) as change:
             if change.book.run(run).open != number:
                 raise Refused(

@@ -54,9 +54,7 @@ def set_ceiling(
 ) -> None:
     """Give a scope another ceiling, or none; a chained row says why.
 
-    The scope is `record`, `label` or the name of a tier. `raising` says that the new
-    ceiling may let more pass than the old one; without it that is `Refused`, as is a
-    ceiling that has no price for what was charged before.
+    Without `raising` a ceiling that may let more pass than the old one is `Refused`.
 
     Guarantees:
         Everything since the ledger began counts against the new ceiling.
@@ -113,11 +111,9 @@ class Restoration:
 def restore_ledger(
     path: Path, reason: str, state: Path, time: int, wait: float = 10.0
 ) -> Restoration:
-    """Make a ledger usable again that does not fit its pin.
+    """Make a ledger usable again that does not fit its pin; a chained row says why.
 
-    The file may be gone; one that is there must be sound. The reason is for the readers
-    of the rows, `time` is in seconds since 1970, and `wait` are the seconds to wait for
-    another process that writes.
+    The file may be gone; one that is there must be sound.
 
     Guarantees:
         Everything that was acknowledged is charged afterwards, or no ceiling leaves

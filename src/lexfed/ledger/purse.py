@@ -72,8 +72,8 @@ class ChargeTerms:
     def per_person(self, release: Release) -> Release:
         """Return the release as a person who may be at several sites pays for it.
 
-        With coins of their own at each site several contributions move together at
-        most as if all took part: a mixture over coins, each dominated by that.
+        With coins of their own at each site several contributions move together at most
+        as if all took part: a mixture over coins, each dominated by that.
         """
         if self.sites_per_person == 1:
             return release
@@ -83,11 +83,7 @@ class ChargeTerms:
 
 @dataclass(frozen=True)
 class LedgerPlace:
-    """The lasting ledger of a data holder, in a folder of ledgers.
-
-    `site` is the holder, as runs name it, `data_set` the name of the file with the
-    data.
-    """
+    """A folder of ledgers, the holder there, and the name of the file with its data."""
 
     folder: Path
     site: str
@@ -233,10 +229,7 @@ class SitePurse:
         self._pending = None if pending is None else _read_pending(pending)
 
     def catch_up(self) -> None:
-        """Bring both ledgers to the same charges, before a run goes on.
-
-        Refused if a ceiling leaves no room, or the run's ledger is an older copy.
-        """
+        """Bring both ledgers to the same charges; an older copy of the own refuses."""
         if self._lasting is None:
             return
         self._settle(self._lasting)
@@ -257,10 +250,7 @@ class SitePurse:
             self._lasting.reserve(planned)
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Return the budget that a release would break, without changing anything.
-
-        Where the answer leaves the site only the run's own budget is asked.
-        """
+        """Return the budget that a release would break; with `note` only the own."""
         excess = self._own.would_exceed(release)
         if excess is not None or self._lasting is None or self._note is not None:
             return excess

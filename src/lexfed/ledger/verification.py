@@ -213,9 +213,8 @@ def _go_on(book: Book, scope: str, restored: Mapping[str, Any]) -> None:
 def _costs_at(row: LedgerRow, orders: Mapping[str, int]) -> Costs:
     """Return the costs of the releases that a row reserves or commits.
 
-    Rows of the first version do not name the relation of their run. They state what
-    add/remove costs, which is what is computed again for them; that it may not be true
-    is counted (`unsaid`).
+    Rows of the first version name no relation and state what add/remove costs, which is
+    computed again; that it may not be true is counted (`unsaid`).
     """
     if row.kind == "commit":
         releases = [(Release.from_json(row.body["release"]), 1)]

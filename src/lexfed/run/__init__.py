@@ -27,18 +27,15 @@ organisations share) use these rooms, `deployed` runs them between organisations
 
 from lexfed.run.api import folder_of, priced_file
 from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
-from lexfed.run.driver.training_loop import OnRound, RoundReport, train, train_part
+from lexfed.run.driver.training_loop import RoundReport, train, train_part
 from lexfed.run.intake.population import Population, load_population, seeded_population
 from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
 from lexfed.run.results.notes import notes_of
-from lexfed.run.results.prediction import Predictions, predict
 from lexfed.run.results.run_result import RunResult, read_result
 
 __all__ = [
-    "OnRound",
     "OpenRun",
     "Population",
-    "Predictions",
     "PricedRun",
     "RoundReport",
     "RunResult",
@@ -47,7 +44,6 @@ __all__ = [
     "load_population",
     "notes_of",
     "plan_json",
-    "predict",
     "price",
     "priced_file",
     "read_result",

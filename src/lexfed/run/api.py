@@ -111,15 +111,13 @@ def predict(
 
 
 def _tier(tiers: Tier | str) -> Tier:
-    known = ", ".join(f"`{tier.label}`" for tier in MODEL_TIERS)
+    hint = "choose one of " + ", ".join(f"`{tier.label}`" for tier in MODEL_TIERS)
     try:
         upto = tiers if isinstance(tiers, Tier) else Tier.parse(tiers)
     except ValueError as error:
-        problem = Problem(
-            "`tiers`", f"unknown tier `{tiers}`", f"choose one of {known}"
-        )
+        problem = Problem("`tiers`", f"unknown tier `{tiers}`", hint)
         raise ConfigError([problem]) from error
     if upto not in MODEL_TIERS:
         what = "identifiers are never used by a model"
-        raise ConfigError([Problem("`tiers`", what, f"choose one of {known}")])
+        raise ConfigError([Problem("`tiers`", what, hint)])
     return upto

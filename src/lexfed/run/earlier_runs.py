@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finished runs on the same persons, as far as a new run uses and pays for them.
 
-`earlier_releases` has the releases of a bought profile or of bought importances. A run
-that uses them is charged for both together
+A run that uses a bought profile or bought importances is charged for both together
 (`lexfed.budget.column_importance.remaining_budget`), and two prices add up only if they
 speak of the same thing: the same person, the same label, no column in a lower tier than
 now, an adversary at least as strong. These reasons belong to the guarantee; none may be
@@ -44,7 +43,6 @@ from lexfed.tiers import Tier
 _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
 """Order of trusts: the less is trusted, the stronger the guarantee."""
 
-
 ProfileReleaseReader = Callable[
     [Config, Path, TaggedSchema], tuple[CountedRelease, ...]
 ]
@@ -55,13 +53,7 @@ MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """The folder of an earlier run, as the configuration of a new one names it.
-
-    Attributes:
-        folder: the run folder.
-        key: the key of the configuration that names it, for messages.
-        make: the command that makes such a folder, for messages.
-    """
+    """An earlier run's folder, the `key` that names it, the command to `make` one."""
 
     folder: Path
     key: str
@@ -86,16 +78,12 @@ def earlier_releases(
     Guarantees:
         Refused unless the folder verifies, and person, label, unit, neighbours, sites
         per person, trust and tiers are such that the prices add up.
-
-    Raises:
-        ConfigError: with everything that does not fit.
-        RunFolderError: if the folder does not hold a finished run.
-        ClaimError: if its claim does not hold.
     """
     stated = earlier.content("claim.json")
     columns = earlier.content("encoding.json")
-    for what in _unverified(earlier.folder):  # before anything that they say counts
-        raise ConfigError([earlier.problem(what)])
+    for check in verify_run(earlier.folder, None, None).checks:
+        if check.status is Status.FAIL:  # before anything that they say counts
+            raise ConfigError([earlier.problem(f"does not verify: {check}")])
     claim, known = load_claim(stated), Encoding.from_dict(json.loads(columns))
     wrong = list(composition_obstacle(claim, known, config, schema, tiers))
     if wrong:
@@ -112,15 +100,24 @@ def composition_obstacle(
 ) -> Iterator[str]:
     """Yield the reasons why the prices of an earlier run and of this one do not add up.
 
-    `claim` and `known` columns are the earlier run's; the rest is of the new run.
+    `claim` and `known` columns are the earlier run's.
     """
     yield from _unlike(claim, config)
-    yield from _of_others(known.schema, schema)
-    yield from _less_sensitive(known.tiers, tiers)
+    before = known.schema
+    if before.person != schema.person:
+        own, other = _named(schema.person), _named(before.person)
+        yield f"takes {other} for a person, this run {own}"
+    if before.target != schema.target:
+        yield f"has the label `{before.target}`, this run `{schema.target}`"
+    for name in known.tiers.keys() & tiers.keys():
+        if known.tiers[name] < tiers[name]:
+            yield (
+                f"has `{name}` in the tier {known.tiers[name].label}, and it is "
+                f"{tiers[name].label} now"
+            )
 
 
 def _unlike(claim: Claim, config: Config) -> Iterator[str]:
-    """Yield the points in which the earlier guarantee differs, or is weaker."""
     if claim.stamp and not config.run.test:
         yield "was made with seeded noise, so it is not private"
     if claim.unit != config.budget.unit:
@@ -141,39 +138,8 @@ def _unlike(claim: Claim, config: Config) -> Iterator[str]:
         yield f"withstands {colluders} colluding sites only"
 
 
-def _of_others(before: Schema, now: Schema) -> Iterator[str]:
-    """Yield a difference of the person or of the label."""
-    if before.person != now.person:
-        own, other = _named(now.person), _named(before.person)
-        yield f"takes {other} for a person, this run {own}"
-    if before.target != now.target:
-        yield f"has the label `{before.target}`, this run `{now.target}`"
-
-
 def _named(person: str | None) -> str:
     return "each row" if person is None else f"`{person}`"
-
-
-def _less_sensitive(
-    before: Mapping[str, Tier], now: Mapping[str, Tier]
-) -> Iterator[str]:
-    """Yield the columns that were read at the price of a tier below their own."""
-    for name in before.keys() & now.keys():
-        if before[name] < now[name]:
-            yield (
-                f"has `{name}` in the tier {before[name].label}, and it is "
-                f"{now[name].label} now"
-            )
-
-
-def _unverified(folder: Path) -> Iterator[str]:
-    failed = [
-        check
-        for check in verify_run(folder, None, None).checks
-        if check.status is Status.FAIL
-    ]
-    if failed:
-        yield f"does not verify: {failed[0]}"
 
 
 def content_of(folder: Path, name: str, make: str) -> bytes:
@@ -188,16 +154,7 @@ def content_of(folder: Path, name: str, make: str) -> bytes:
 def profile_releases(
     config: Config, base: Path, tagged: TaggedSchema
 ) -> tuple[CountedRelease, ...]:
-    """Return the releases of a configuration's profile; none without a profile.
-
-    Paths in the configuration are relative to `base`.
-
-    Raises:
-        ConfigError: if its price and that of the run do not add up, or its folder does
-            not verify.
-        RunFolderError: if there is no finished profile.
-        ClaimError, DataError: if its claim does not hold, or it is damaged.
-    """
+    """Return the releases of a configuration's profile; none without a profile."""
     if config.data.profile is None:
         return ()
     folder = base / config.data.profile
@@ -216,16 +173,13 @@ def read_profile(folder: Path) -> FederationProfile:
 def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
     """Return the model of a finished run, and the encoding of its inputs.
 
-    `make` is the command that makes such a folder, for messages.
+    `make` is the command that makes such a folder, for messages. A file that is not the
+    one that was logged is an `AuditError`.
 
     Guarantees:
         Both have the digests that signed entries of the run's log name. Without
         privacy the log has no digest of the model, so that the encoding alone is
         compared.
-
-    Raises:
-        RunFolderError: if the folder holds no finished run.
-        AuditError: if its log is not sound, or a file is not the one that was logged.
     """
     if not (folder / "log").is_dir():
         raise RunFolderError(f"`{folder}` holds no trained model", make)

@@ -42,12 +42,7 @@ from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.programme.messages import Query
 from lexfed.models import towers
-from lexfed.plain_files import (
-    MOST_OF_A_DOCUMENT,
-    MOST_OF_A_MODEL,
-    plain,
-    read_plain,
-)
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, MOST_OF_A_MODEL, plain, read_plain
 
 STATE = "state.safetensors"
 EVENTS = "events.jsonl"
@@ -91,7 +86,6 @@ class RunFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        """Lock the folder and read its events; use `create` or `open`."""
         self.path = path
         self._lock = self._take_lock()
         try:
@@ -102,12 +96,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path) -> "RunFolder":
-        """Make a new run folder, or take one whose run never began.
-
-        Raises:
-            RunFolderError: if there is a run or something else, or if nothing can be
-                written there.
-        """
+        """Make a new run folder, or take one whose run never began."""
         try:
             if path.exists() and not never_began(path):
                 raise _occupied(path)
@@ -128,8 +117,7 @@ class RunFolder:
         """Open an existing run folder to continue it."""
         if not (path / EVENTS).is_file():
             raise RunFolderError(
-                f"`{path}` holds no run to continue",
-                "start it without `--resume`",
+                f"`{path}` holds no run to continue", "start it without `--resume`"
             )
         return cls(path)
 

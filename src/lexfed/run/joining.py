@@ -4,11 +4,8 @@
 `make_offer` makes a noised sketch. The exact way has four steps, which are files, so
 that they travel as people like: `make_question`, `make_answer`, `open_answer` and, if
 the other side is to know the count too, `tell_count`. The side that asks pays nothing
-until it tells the count; the side that answers pays before its noise is drawn.
-
-Whoever keeps a lasting ledger of the data pays from it. A crash between payment and
-answer leaves something paid for that never left: that is the safe side. Messages and
-noise are in `lexfed.sketch.joining`.
+until it tells the count; the side that answers pays before its noise is drawn. A crash
+between payment and answer leaves something paid for that never left: the safe side.
 
 The exact way is private set intersection of which only the size is seen, by the
 optional library `openmined-psi`. It sends points of a curve, sorted, so that no order
@@ -46,22 +43,14 @@ from lexfed.sketch.joining.terms import JoiningTerms
 
 
 def ledger_of(folder: Path | None, site: str | None, file: Path) -> LedgerPlace | None:
-    """Return the ledger that pays for answers about a file; None without a folder.
-
-    `folder` is that of `budget.ledgers` in a configuration, `site` the name that runs
-    use; a file without sites belongs to all parts.
-    """
+    """Return the ledger in `folder` that pays for answers about a file of a site."""
     if folder is None:
         return None
     return LedgerPlace(folder, site or ALL_PARTS, file.name)
 
 
 def read_people(file: Path, column: str) -> PersonKeys:
-    """Return the different people of a column of keys in a CSV or Parquet file.
-
-    Raises:
-        DataError: if file or column cannot be read; names no key.
-    """
+    """Return the different people of a column of keys in a CSV or Parquet file."""
     problems = Problems()
     frame = read_file(file, [column], problems)
     if frame is None or problems.kept:
@@ -72,12 +61,7 @@ def read_people(file: Path, column: str) -> PersonKeys:
 
 
 def charge_joining(ledger: LedgerPlace | None, event: Release) -> None:
-    """Charge an event, once and for ever; on return it is on disk.
-
-    Raises:
-        Refused: if a ceiling leaves no room; nothing was charged then.
-        LedgerError: if the ledger cannot be used.
-    """
+    """Charge an event, once and for ever; on return it is on disk."""
     if ledger is None:
         return
     name = f"joining {secrets.token_hex(8)}"
@@ -96,10 +80,6 @@ def make_offer(
     Guarantees:
         Nothing is paid for people that do not fit the terms.
         Nothing is drawn before it is paid.
-
-    Raises:
-        DataError: if there is nobody, or more people than agreed.
-        Refused, LedgerError: if the ledger does not pay.
     """
     tables = exact_tables(terms, people)
     charge_joining(ledger, terms.noise.event(terms.width))
@@ -109,14 +89,7 @@ def make_offer(
 def make_question(
     agreement: Agreement, people: PersonKeys, data_set: str, source: RandomSource
 ) -> tuple[ExactMessage, ExactMessage]:
-    """Return the question of the exact way, and the secret that stays.
-
-    Nothing is paid: what leaves looks random without the secret.
-
-    Raises:
-        DataError: if there is nobody, or more people than agreed.
-        ConfigError: if the library is not installed.
-    """
+    """Return the question of the exact way, which costs nothing, and its secret."""
     keys = exact_count.asking_keys(agreement, people, source)
     secret, request = psi_question(keys)
     size, epsilon = agreement.size, agreement.epsilon
@@ -142,11 +115,6 @@ def make_answer(
         Nothing is paid for a question that is not as agreed, or for people that are
         not.
         Nothing is drawn or computed before it is paid.
-
-    Raises:
-        DataError: if question or people are not as agreed.
-        Refused, LedgerError: if the ledger does not pay.
-        ConfigError: if the library is not installed.
     """
     question.check_agreed(agreement)
     require_within(people, agreement.size)
@@ -169,12 +137,7 @@ class CommonCount:
 
 
 def open_answer(secret: ExactMessage, answer: ExactMessage) -> CommonCount:
-    """Return the count that an answer gives to the side that asked.
-
-    Raises:
-        DataError: if it answers another question, or is not as agreed.
-        ConfigError: if the library is not installed.
-    """
+    """Return the count that an answer to this question gives to the side that asked."""
     if answer.question != secret.question:
         raise disagreement("answer", "it answers another question")
     answer.check_agreed(secret.agreement)
@@ -189,11 +152,7 @@ def tell_count(
     ledger: LedgerPlace | None,
     source: RandomSource,
 ) -> CommonCount:
-    """Pay for telling the count to the answering side, then add noise of one's own.
-
-    Raises:
-        Refused, LedgerError: if the ledger does not pay.
-    """
+    """Pay for telling the count to the answering side, then add noise of one's own."""
     agreement = secret.agreement
     charge_joining(ledger, agreement.event())
     value = found.value + exact_count.drawn_noise(agreement, source)
@@ -208,6 +167,7 @@ def _with_interval(agreement: Agreement, value: int, noises: int) -> CommonCount
     return CommonCount(value, low, high)
 
 
+_NO_POINT = "it holds what is no point of the curve"
 _POINT_BYTES = 33  # of a point of the curve, as the library writes it
 _FALSE_POSITIVES = 1e-9  # asked for by the library; raw points have none
 
@@ -218,15 +178,9 @@ def library() -> ModuleType:
     try:
         return import_module("private_set_intersection.python")
     except ImportError as error:
-        raise ConfigError(
-            [
-                Problem(
-                    "joining",
-                    "the exact way needs the library `openmined-psi`",
-                    "install the extra `psi`, or use `lexfed joining sketch`",
-                )
-            ]
-        ) from error
+        what = "the exact way needs the library `openmined-psi`"
+        hint = "install the extra `psi`, or use `lexfed joining sketch`"
+        raise ConfigError([Problem("joining", what, hint)]) from error
 
 
 def psi_question(keys: list[str]) -> tuple[bytes, bytes]:
@@ -248,9 +202,7 @@ def psi_answer(question: bytes, agreement: Agreement, keys: list[str]) -> list[b
     try:
         response = server.ProcessRequest(request)
     except RuntimeError as error:
-        raise disagreement(
-            "question", "it holds what is no point of the curve"
-        ) from error
+        raise disagreement("question", _NO_POINT) from error
     # Order must not say whose a number is; the library sorts, and we rely on nobody.
     _sort(setup.raw.encrypted_elements)
     _sort(response.encrypted_elements)
@@ -266,11 +218,7 @@ def check_question(question: bytes, agreement: Agreement) -> None:
 
 
 def psi_count(secret: bytes, parts: list[bytes], agreement: Agreement) -> int:
-    """Return the people in both, with the answering side's noise.
-
-    Raises:
-        DataError: if the answer is not as agreed.
-    """
+    """Return the people in both, with the answering side's noise."""
     setup = _parsed("ServerSetup", parts[0], "answer")
     response = _parsed("Response", parts[1], "answer")
     _check_points(setup.raw.encrypted_elements, agreement, "answer")
@@ -279,9 +227,7 @@ def psi_count(secret: bytes, parts: list[bytes], agreement: Agreement) -> int:
         client = library().client.CreateFromKey(secret, False)
         found: int = client.GetIntersectionSize(setup, response)
     except RuntimeError as error:
-        raise disagreement(
-            "answer", "it holds what is no point of the curve"
-        ) from error
+        raise disagreement("answer", _NO_POINT) from error
     return found - agreement.margin
 
 
@@ -307,4 +253,4 @@ def _check_points(points: Any, agreement: Agreement, where: str) -> None:
     if len(set(points)) != len(points):
         raise disagreement(where, "a key is in it twice")
     if any(len(point) != _POINT_BYTES for point in points):
-        raise disagreement(where, "it holds what is no point of the curve")
+        raise disagreement(where, _NO_POINT)

@@ -13,8 +13,7 @@ to anybody. So everything is compared that a run rests on:
     sites/N.jsonl                           the journal's rounds, as the site pays them,
                                             no fewer than it signed receipts for
 
-Files that nothing rests on, such as `metrics.csv`, are not looked at. Then `recover`
-settles a round that was open:
+Then `recover` settles a round that was open:
 
     charged, no trace of a release      run again under the same charge, if nothing
                                         can have left a site unseen; else lost
@@ -23,8 +22,7 @@ settles a round that was open:
     released                            done
 
 Rounds are charged one by one, so at most the last one is open. A lost round is written
-down, for others and for us, before its trace is removed; a crash in between finds the
-same answer again.
+down before its trace is removed; a crash in between finds the same answer again.
 """
 
 import os
@@ -66,7 +64,6 @@ from lexfed.signing.keys import fingerprint
 
 _SPENT_HINT = "nothing was spent; start another run, the budget of this one stays spent"
 
-
 _SILENT = ("start", "note", "refusal", "excluded", "end")
 """Events that say nothing about the place of the run in its programme."""
 
@@ -82,12 +79,9 @@ class RoundCharge:
 
 @dataclass(frozen=True)
 class RunJournal:
-    """The rounds and set-ups that `events.jsonl` knows of.
+    """The rounds and set-ups of masks that `events.jsonl` knows of.
 
-    Attributes:
-        charges: every round that was charged, in order.
-        lost: numbers of charged rounds that are not part of the model.
-        epochs: numbers of the set-ups of masks.
+    Charges are in order; `lost` are the charged rounds that are not part of the model.
     """
 
     charges: tuple[RoundCharge, ...]
@@ -96,12 +90,7 @@ class RunJournal:
 
 
 def read_journal(path: Path, rows: Sequence[Mapping[str, Any]]) -> RunJournal:
-    """Return the charges and set-ups in the rows of a journal; `path` is for messages.
-
-    Raises:
-        RunFolderError: naming the first line that is not an event of a run, or comes
-            after a gap.
-    """
+    """Return charges and set-ups of a journal's rows; `path` is for messages."""
     charges: list[RoundCharge] = []
     lost: set[int] = set()
     epochs: set[int] = set()
@@ -136,12 +125,7 @@ def _charge(row: Mapping[str, Any], number: int) -> RoundCharge:
 
 
 def require_verified(path: Path) -> Evidence:
-    """Verify a run folder as `lexfed verify` does, and return its evidence.
-
-    Raises:
-        AuditError: naming every claim that fails.
-        RunFolderError: if there is no log, or a file may not be read.
-    """
+    """Verify a run folder as `lexfed verify` does, and return its evidence."""
     failed = [
         f"{check.claim}: {check.detail}"
         for check in verify_run(path).checks
@@ -160,17 +144,11 @@ def require_finished(folder: RunFolder) -> None:
 
 
 def require_whole(priced: PricedRun, folder: RunFolder, keys: Path) -> None:
-    """Compare everything that an interrupted run rests on.
-
-    The folder is locked; `keys` is the folder of the run's keys.
+    """Compare everything that an interrupted run rests on, `keys` among it.
 
     Guarantees:
         Nothing is written.
         A folder that a crash left, at whatever moment, passes.
-
-    Raises:
-        AuditError: naming everything that is damaged.
-        RunFolderError: if there is no log, or a file may not be read.
     """
     evidence = require_verified(folder.path)
     journal = read_journal(folder.path / EVENTS, folder.events.rows)
@@ -354,9 +332,6 @@ def recover(
     `start` is the state before the first round. If `answers_left`, sites may have
     answered a round that was charged: they are not asked again for nothing, so such a
     round is lost.
-
-    Raises:
-        RunFolderError: if events and state contradict each other.
     """
     journal = read_journal(folder.path / EVENTS, folder.events.rows)
     charges, lost = journal.charges, set(journal.lost)

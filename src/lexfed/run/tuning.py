@@ -13,19 +13,16 @@ A charged search runs on the private data:
     release the setting with the best score, and that score
 
 The whole has the cost that `lexfed.privacy.selection` proves; the part of the budget
-that one run gets is solved for, so that record, label and tiers stay within the budget,
-the caps and the policy. Nothing of the other runs, nor their number, may leave
+that one run gets is solved for. Nothing of the other runs, nor their number, may leave
 `run_search`: no file, no line, no count. The time it takes tells something about K and
 is outside the guarantee.
 
 The whole cost is on disk before the first run, in the sites' lasting ledgers and in
-`tune.json`:
+`tune.json`, with the releases of one run under each setting, so anyone can compute it
+again. If the search dies, the cost stands and nothing was released:
 
     {"kind": "charged", "state": "charged", "cost": {...}, "chosen": null, ...}
     {"kind": "charged", "state": "done",    "cost": {...}, "chosen": {...}, ...}
-
-If the search dies, the cost stands and nothing was released. The releases of one run
-under each setting are in the file, so anyone can compute the cost again.
 """
 
 import copy
@@ -66,7 +63,6 @@ from lexfed.run.results.metrics import evaluate, paid_metrics
 REPEATS = 3
 """Trainings of each setting; their scores are averaged."""
 
-
 TUNE = "tune.json"
 VERSION = 1
 FREE = "free: public data"
@@ -77,7 +73,6 @@ NOT_COVERED = (
 
 _LEAST_PART = 1e-3
 _HALVINGS = 8  # of the last factor of 2: the part is found to 0.3 %
-
 
 _ON_PUBLIC = "search on public data with `--public`"
 
@@ -113,14 +108,7 @@ class ScoredSetting:
 def search_public(
     tables: Mapping[str, Any], grid: SearchGrid, file: str, base: Path
 ) -> tuple[ScoredSetting, ...]:
-    """Try every setting on a public file and return the trials, the best first.
-
-    `tables` are those of the configuration file, parsed; `file` has the same schema,
-    and its path is relative to `base`, the configuration's folder.
-
-    Raises:
-        ConfigError, DataError: with every problem; nothing is spent in any case.
-    """
+    """Try every setting on a public file and return the trials, the best first."""
     public = _on_public(tables, file)
     settings = grid.settings()
     configs = searched_configs(public, settings)
@@ -186,14 +174,11 @@ def plan_search(
     """Find the part of the budget that one run may have.
 
     `configs` has the configuration of each setting, with paid metrics; their paths are
-    relative to `base`.
+    relative to `base`. If no part of the budget is small enough the search is
+    `Refused`.
 
     Guarantees:
         The cost of the search stays within the record's budget and every cap.
-
-    Raises:
-        ConfigError: if a configuration cannot be searched this way.
-        Refused: if no part of the budget is small enough.
     """
     _require_provable(configs[0], population)
     whole = price(configs[0], population, base).budget
@@ -262,7 +247,7 @@ def _fits(cost: SelectionCost, whole: Budget) -> bool:
 def _fast(config: Config) -> Config:
     """Return the configuration with an accountant that can be asked often.
 
-    The search is priced from the releases themselves, whoever found their noise.
+    The search is priced from the releases, whoever found their noise.
     """
     if config.federation.sampling_rate == 1.0:
         return config
@@ -349,10 +334,7 @@ def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
 
 
 def run_search(planned: ChargedSearch, source: RandomSource) -> ScoredSetting | None:
-    """Run a search whose cost is on disk; return the best, None if K was 0.
-
-    The `source` draws K, the secret number of runs, and their settings.
-    """
+    """Run a search whose cost is on disk; return the best, None if K was 0."""
     best: ScoredSetting | None = None
     for _ in range(planned.repetitions.draw(source)):
         index = _below(len(planned.runs), source)
@@ -363,12 +345,10 @@ def run_search(planned: ChargedSearch, source: RandomSource) -> ScoredSetting | 
 
 
 def _one(run: PricedRun, setting: SearchSetting) -> ScoredSetting:
-    """Train once and read the noised score."""
     progress = train_in_memory(run)
     metrics = paid_metrics(run, progress.memory) or {}
-    for metric, score in metrics.items():
-        return ScoredSetting(setting, metric, score)
-    return ScoredSetting(setting, "", math.nan)
+    metric, score = next(iter(metrics.items()), ("", math.nan))
+    return ScoredSetting(setting, metric, score)
 
 
 def _below(limit: int, source: RandomSource) -> int:
@@ -419,10 +399,7 @@ def public_record(grid: SearchGrid, tried: Sequence[ScoredSetting]) -> dict[str,
 def charged_record(
     grid: SearchGrid, search: ChargedSearch, ledger: str | None
 ) -> dict[str, Any]:
-    """Return the record of a charged search before its first run.
-
-    `ledger` is the name under which the sites' lasting ledgers paid; None without any.
-    """
+    """Return the record of a search before it runs; `ledger` is its name in ledgers."""
     cost = search.cost
     law = search.repetitions
     return {
@@ -467,7 +444,5 @@ def finished_record(
     record: dict[str, Any], chosen: ScoredSetting | None
 ) -> dict[str, Any]:
     """Return the record with the setting found; None if the secret number was 0."""
-    found = None
-    if chosen is not None:
-        found = {**chosen.to_json(), "noised": True}
+    found = None if chosen is None else {**chosen.to_json(), "noised": True}
     return {**record, "state": "done", "chosen": found}

@@ -13,7 +13,7 @@ from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run
 from lexfed.run.deployed.site.consent import give_consent
-from lexfed.run.deployed.site.door import SiteDoor, open_site
+from lexfed.run.deployed.site.door import SiteDoor
 from lexfed.signing.keys import Signer, load_key
 
 SITES = ("north", "south", "east")
@@ -188,7 +188,7 @@ class World:
         """Open every site anew, as processes of a new job do."""
         self.close()
         for name, kit in self.sites.items():
-            self.open_doors[name] = open_site(kit, self.data(name))
+            self.open_doors[name] = SiteDoor(kit, self.data(name))
         return dict(self.open_doors)
 
     def close(self) -> None:

@@ -64,10 +64,7 @@ class CeilingBalance:
         return cls(Ceiling.from_json(row), int(period), int(counted))
 
     def at(self, time: int) -> "CeilingBalance":
-        """Return the limit at a time: a new period begins at zero.
-
-        A clock that was set back begins none.
-        """
+        """Return it at a time; a clock that was set back begins no new period."""
         period = self.ceiling.period(time)
         if period <= self.period:
             return self

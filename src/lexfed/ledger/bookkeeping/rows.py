@@ -80,11 +80,7 @@ def read_row(text: str, stored: bytes) -> LedgerRow:
 def chained_rows(
     before: LedgerRow | None, rows: Iterable[tuple[str, bytes]]
 ) -> Iterator[LedgerRow]:
-    """Return stored rows (texts and hashes), each checked to follow the one above.
-
-    `before` is the row above the first, None if there is none. The error comes at the
-    first row that does not follow.
-    """
+    """Yield stored rows, each checked to follow the one above, from `before` on."""
     for text, stored in rows:
         row = read_row(text, stored)
         above = Head(0, GENESIS) if before is None else before.head

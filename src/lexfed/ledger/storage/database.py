@@ -74,11 +74,7 @@ class Database:
     """
 
     def __init__(self, path: Path, wait: float, durable: bool) -> None:
-        """Open the file, which may be empty or not exist yet.
-
-        Unless `durable`, a power failure may take the last changes. `wait` are the
-        seconds to wait for another process that writes.
-        """
+        """Open or make the file; if not `durable`, power failures may undo changes."""
         self.path = path
         self._owner = os.getpid()
         self._ended = ""

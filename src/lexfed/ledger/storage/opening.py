@@ -41,10 +41,7 @@ def open_database(
     durable: bool,
     time: int,
 ) -> tuple[Database, LedgerRow]:
-    """Open a ledger file, or make it, and return it with its first row.
-
-    `named` are site and data set; None for a ledger that must be there.
-    """
+    """Open a ledger file, or make it if it is `named`, and return its first row too."""
     if is_gone(path):
         pin = pins.pin_of_file(state, path)
         if pin is not None:
@@ -78,7 +75,6 @@ def is_gone(path: Path) -> bool:
 
 
 def _make(database: Database, state: Path, named: tuple[str, str], time: int) -> None:
-    """Make the tables and the first row, unless they are there."""
     if not database.is_new():
         return
     with database.writing():

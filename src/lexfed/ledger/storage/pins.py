@@ -41,14 +41,7 @@ class BrokenPin(LedgerError):
 
 @dataclass(frozen=True)
 class Pin:
-    """The memory of a ledger: its last row, sums and ceilings.
-
-    Attributes:
-        path: where the file was.
-        committed: amounts that were paid, by meter.
-        limits: ceilings by scope, with what was counted.
-        version: of the file's tables.
-    """
+    """A ledger's place, last row, committed amounts by meter, and ceilings by scope."""
 
     ledger: str
     site: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows, and the sums as tables, so that no operation reads the whole chain.
 
-They can be rebuilt from the rows, and are compared with them: the sums over all runs
-with the last row whenever a ledger is opened, everything by `verify`.
+The sums over all runs are compared with the last row whenever a ledger is opened,
+everything by `verify`.
 """
 
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statements of `[audit]` as entries for the log, with hashes of named files.
 
-Files stay where they are: the log gets their digests. Texts of records of processing go
-into one blob each, which can be erased without touching the log.
+Files stay where they are. Texts of records of processing go into one blob each, which
+can be erased without touching the log.
 """
 
 import hashlib
@@ -92,21 +92,18 @@ def governance_entries(
     """Return the entries that come between the plan and the first round.
 
     `sites` has the key id of every site by name; None where it has no key. Paths are
-    relative to `base`.
+    relative to `base`. A `ConfigError` names every file that cannot be read and every
+    unknown site.
 
     Guarantees:
         Where nothing is stated there is no entry.
         The same statements and files give the same entries.
-
-    Raises:
-        ConfigError: naming every file that cannot be read and every unknown site.
     """
     files = _Files(base)
     entries: list[GovernanceEntry] = []
     if audit.governance != GovernanceTable():
-        entries.append(
-            GovernanceEntry(_governance(audit.governance, files), "governance")
-        )
+        stated = _governance(audit.governance, files)
+        entries.append(GovernanceEntry(stated, "governance"))
     if audit.record != RecordTable():
         entries.append(_controller_record(audit.record))
     if audit.processor_record != ProcessorRecordTable():

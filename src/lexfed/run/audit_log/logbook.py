@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit log of a run after its opening: one entry as each thing happens.
 
-Every round is one commit, durable before its release. Entries hold public facts, prices
-and digests of releases, and nothing else about the data.
-
-The keys that sign it are made on first use, kept for the next run, never overwritten:
+Every round is one commit, durable before its release. The keys that sign it are made on
+first use, kept for the next run, never overwritten:
 
     keys/coordinator.pem    signs entries of the log
     keys/log.pem            signs checkpoints; another custodian may hold it
@@ -13,8 +11,7 @@ The keys that sign it are made on first use, kept for the next run, never overwr
     keys/pins/              the last checkpoint of every log these keys have written
 
 The keys of sites in a deployment are not here: each keeps its own, and the roster has
-their public halves. Private keys have mode 0600; anybody who can read one can sign in
-its name.
+their public halves. Private keys have mode 0600.
 """
 
 import hashlib
@@ -39,7 +36,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.log.access import key_files
-from lexfed.audit.log.audit_log import AuditLog, LogKeys, WitnessPanel
+from lexfed.audit.log.audit_log import AuditLog, LogKeys
 from lexfed.audit.rules.evaluation import certify
 from lexfed.audit.vocabulary import AbortCause, KeyRole
 from lexfed.budget.noise_plan import Budget
@@ -97,17 +94,13 @@ def run_keys(
         files = [folder / f"{role}.pem", *key_files(folder, role).values()]
         return signer(files[-1], name)
 
-    log = LogKeys(
-        coordinator=newest("coordinator", "coordinator"), log=newest("log", origin)
-    )
-    return RunKeys(
-        folder,
-        log,
-        {
-            name: signer(folder / "sites" / f"{number}.pem", f"site-{number}")
-            for number, name in enumerate(sites, start=1)
-        },
-    )
+    coordinator = newest("coordinator", "coordinator")
+    log = LogKeys(coordinator=coordinator, log=newest("log", origin))
+    signers = {
+        name: signer(folder / "sites" / f"{number}.pem", f"site-{number}")
+        for number, name in enumerate(sites, start=1)
+    }
+    return RunKeys(folder, log, signers)
 
 
 @dataclass
@@ -129,11 +122,6 @@ class Logbook:
     budget: Budget
     tags: str
     total: RunningTotal | None
-
-    @property
-    def witnessing(self) -> WitnessPanel:
-        """The witnesses of the log, which asks them after every commit."""
-        return self.log.witnessing
 
     def round(
         self,
@@ -205,10 +193,7 @@ class Logbook:
             self.total = self._after(release)
 
     def refused(self, number: int, refusal: Refused) -> None:
-        """Append that a round was refused, and by which budget.
-
-        After a crash the same round may be refused again, for another reason.
-        """
+        """Append a refusal; a round refused again may meet another budget."""
         entry = RefusalEntry(
             round=number,
             by="site" if refusal.scope == "site" else "coordinator",
@@ -258,8 +243,8 @@ class Logbook:
         index = next(r.index for r in self.log.records if r.key == "completed")
         until_now = self.log.records[: index + 1]
         self.log.append(certify(until_now, self.log.blobs), "certificate/completed")
-        self.witnessing.ask(self.log, again=True)
-        self.witnessing.stamp(self.log)
+        self.log.witnessing.ask(self.log, again=True)
+        self.log.witnessing.stamp(self.log)
 
     def round_entry(self, number: int) -> RoundEntry | None:
         """Return the entry of a round, if it is durable."""
@@ -293,7 +278,7 @@ def secret_sampling(priced: PricedRun) -> bool:
     """Return True if the guarantee rests on nobody knowing which sites took part.
 
     Under a client's guarantee a release that names or counts the participants is not
-    the sampled Gaussian that was charged. Coins for records stay at their site.
+    the sampled Gaussian that was charged.
     """
     stages = priced.programme.stages
     sampled = any(stage.sampling_rate < 1.0 for stage in stages)

@@ -79,10 +79,7 @@ _NOT_IN_A_CODE = re.compile(r"[^A-Za-z0-9._:()+-]+")
 
 @dataclass(frozen=True)
 class LogOpening:
-    """A run with the files and keys that its first entries are made from.
-
-    `policy` is that of the witnesses who must vouch for the log; None without any.
-    """
+    """A run with all that its first entries are made from; `policy`: the witnesses'."""
 
     priced: PricedRun
     folder: Path
@@ -92,13 +89,7 @@ class LogOpening:
 
 
 def check_statements(priced: PricedRun, base: Path) -> None:
-    """Check that everything `[audit]` names is there, before anything is written.
-
-    Raises:
-        ConfigError: naming every file that cannot be read, and every unknown site or
-            witness.
-        RunFolderError, AuditError: if the witness policy cannot be used.
-    """
+    """Check that all that `[audit]` names is there, before anything is written."""
     config = priced.config
     single = config.federation.engine != "simulation"
     stand_in = "0" * 64 if single else None
@@ -115,16 +106,12 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
     `path` is the run folder, with the files written before the first round; paths in
     the configuration are relative to `base`. `begun` says whether, by the journal, the
     opening entries are in the log.
-
-    Raises:
-        AuditError: if the log does not verify, or is older than what was pinned.
-        RunFolderError: if log or keys cannot be used.
     """
     config, folder = priced.config, path / LOG
     complete = (folder / "checkpoint").exists()
     # A log that was being made has its first checkpoint in `signed` already.
     signed = folder / ("checkpoint" if complete else "signed/0")
-    origin, size = _head(signed) if signed.exists() else (new_origin(priced), 0)
+    origin, size = _head(signed) if signed.exists() else (_new_origin(priced), 0)
     if begun and size == 0:
         raise RunFolderError(f"`{folder}` lost the entries of this run", OLD_COPY)
     elsewhere = priced.population.elsewhere
@@ -151,9 +138,11 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
             _require_no_round(path, log)
             opening = LogOpening(priced, path, base, keys, witnessing.policy)
             _append_opening(log, opening)
-            _write_parties(path, keys)
-        total = _total(priced, log)
-        return Logbook(log, keys, priced.budget, _tags_digest(path), total)
+            parties = {n: fingerprint(public) for n, public in keys.public.items()}
+            text = json.dumps(parties, indent=2) + "\n"
+            write_atomically(path / PARTIES, text.encode())
+        tags = sha256(read_plain(path / "tags.json", MOST_OF_A_DOCUMENT))
+        return Logbook(log, keys, priced.budget, tags, _total(priced, log))
     except BaseException:
         log.close()
         raise
@@ -171,7 +160,7 @@ def _head(path: Path) -> tuple[str, int]:
 
 def _append_opening(log: AuditLog, opening: LogOpening) -> None:
     try:
-        log.append_all(opening_entries(opening, log.blobs))
+        log.append_all(_opening_entries(opening, log.blobs))
     except AuditError as error:
         if log.size == 0:
             raise
@@ -211,7 +200,6 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
 
 
 def _note_other_software(log: AuditLog) -> None:
-    """Append that another version of this software goes on with the run."""
     [genesis] = log.entries(Genesis)
     before = sha256(genesis.software.encode())
     for change in log.entries(ChangeEntry):
@@ -221,15 +209,6 @@ def _note_other_software(log: AuditLog) -> None:
     if before != after:
         entry = ChangeEntry(what="software", before=before, after=after)
         log.append(entry, f"software/{log.size}")
-
-
-def _write_parties(path: Path, keys: RunKeys) -> None:
-    parties = {name: fingerprint(public) for name, public in keys.public.items()}
-    write_atomically(path / PARTIES, json.dumps(parties, indent=2).encode() + b"\n")
-
-
-def _tags_digest(path: Path) -> str:
-    return sha256(read_plain(path / "tags.json", MOST_OF_A_DOCUMENT))
 
 
 def _total(priced: PricedRun, log: AuditLog) -> RunningTotal | None:
@@ -257,13 +236,7 @@ def _total(priced: PricedRun, log: AuditLog) -> RunningTotal | None:
 
 
 def witnessing_of(audit: AuditTable, base: Path) -> WitnessPanel:
-    """Return the witnesses and the time-stamp authority that a configuration names.
-
-    Raises:
-        ConfigError: if an address is given for a witness that the policy does not
-            know, or one that it asks for has none.
-        RunFolderError, AuditError: if a file cannot be used.
-    """
+    """Return the witnesses, and the time-stamp authority, of a configuration."""
     authority = None
     if audit.timestamp is not None:
         authority = (audit.timestamp.url, base / audit.timestamp.roots)
@@ -301,17 +274,13 @@ def _check_names(known: set[str], urls: Mapping[str, str], path: str) -> None:
         raise ConfigError(problems)
 
 
-def new_origin(priced: PricedRun) -> str:
-    """Return the name of a new log; its last part is the random id of the run."""
+def _new_origin(priced: PricedRun) -> str:
     config = priced.config
     return f"{config.audit.origin_of(config.run.name)}/{secrets.token_hex(8)}"
 
 
-def opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
-    """Return the entries that come before the first round, each with its key.
-
-    The content that they cite by digest is put into `blobs`.
-    """
+def _opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
+    """Return the entries before the first round; puts what they cite into `blobs`."""
     priced, folder = opening.priced, opening.folder
     entries: list[Entry] = [
         _genesis(opening, blobs),
@@ -319,7 +288,9 @@ def opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
         _feature_tags(priced, blobs, folder),
         _budget_plan(priced, blobs, folder),
     ]
-    stated = governance_entries(priced.config.audit, opening.base, key_ids(opening))
+    names, keys = priced.programme.sites, opening.keys.public
+    key_ids = {name: fingerprint(keys[name]) if keys else None for name in names}
+    stated = governance_entries(priced.config.audit, opening.base, key_ids)
     for blob in (blob for each in stated for blob in each.blobs):
         blobs.put(blob)
     return [
@@ -328,15 +299,7 @@ def opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
     ]
 
 
-def key_ids(opening: LogOpening) -> dict[str, str | None]:
-    """Return the key id of every site by its name; None where sites have no keys."""
-    keys = opening.keys.public
-    names = opening.priced.programme.sites
-    return {name: fingerprint(keys[name]) if keys else None for name in names}
-
-
-def public_key(public: bytes) -> PublicKeyRecord:
-    """Return a key as entries hold it."""
+def _public_key(public: bytes) -> PublicKeyRecord:
     return PublicKeyRecord(keyid=fingerprint(public), public=encode_base64(public))
 
 
@@ -347,7 +310,7 @@ def _genesis(opening: LogOpening, blobs: Blobs) -> Genesis:
         software=SOFTWARE,
         catalogue=blobs.put(catalogue_bytes()),
         config=_put(blobs, opening.folder / "config.toml"),
-        coordinator=public_key(keys.log.coordinator.public),
+        coordinator=_public_key(keys.log.coordinator.public),
         log=keys.log.log.verifier.vkey,
         parties=(),
         witnesses=None if policy is None else blobs.put(policy),
@@ -358,10 +321,9 @@ def _genesis(opening: LogOpening, blobs: Blobs) -> Genesis:
 
 
 def _parties(opening: LogOpening) -> tuple[Party, ...]:
-    """Return the sites without their names."""
     audit, keys = opening.priced.config.audit, opening.keys.public
     return tuple(
-        party_of(audit, opening.base, name, public_key(keys[name]) if keys else None)
+        party_of(audit, opening.base, name, _public_key(keys[name]) if keys else None)
         for name in opening.priced.programme.sites
     )
 
@@ -371,10 +333,9 @@ def _policy_entry(priced: PricedRun, blobs: Blobs, folder: Path) -> PolicyEntry:
     sampled = any(stage.sampling_rate < 1.0 for stage in programme.stages)
     cohort = programme.cohort
     noise: Literal["rounded-gaussian", "skellam-shares", "none"]
+    noise = "rounded-gaussian" if priced.private else "none"
     if cohort is not None:
         noise = "skellam-shares"
-    else:
-        noise = "rounded-gaussian" if priced.private else "none"
     return PolicyEntry(
         config=_put(blobs, folder / "config.toml"),
         programme=programme.digest,

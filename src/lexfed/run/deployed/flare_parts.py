@@ -17,7 +17,7 @@ from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import EpochOutcome, RunPlace
 from lexfed.run.deployed.signed_messages import GuardedDoor, SignedChannel
-from lexfed.run.deployed.site.door import SiteDoor, open_site
+from lexfed.run.deployed.site.door import SiteDoor
 from lexfed.run.deployed.site.run_state import SiteBusy, SiteLock
 from lexfed.signing.keys import Signer, load_key
 
@@ -32,7 +32,6 @@ class RunEpoch(EpochController):
     """
 
     def __init__(self, run: str) -> None:
-        """Drive the run of this name, which is in the coordinator's kit already."""
         super().__init__()
         self._run = run
 
@@ -71,7 +70,7 @@ class SiteWork(SiteExecutor):
                 "start it with `lexfed site start KIT --data FILE`",
             )
         _wait_for_earlier(kit)
-        self._open = open_site(kit, kit.data)
+        self._open = SiteDoor(kit, kit.data)
         coordinator = read_roster(kit).keys[COORDINATOR]
         return GuardedDoor(self._open, coordinator, kit.name, job)
 

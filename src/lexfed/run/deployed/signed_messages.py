@@ -15,8 +15,8 @@ Before the first round and after the last:
 
 Each is one line that names its kind, then a DSSE envelope whose payload type names it
 again, under the signature: no message can be taken for one of another kind. A site that
-does not go along answers with a refusal: a code word and nothing else. Kinds, fields,
-code words and signed bytes are a protocol between versions of the software at different
+does not go along answers with a code word and nothing else. Kinds, fields, code words
+and signed bytes are a protocol between versions of the software at different
 organisations; names of classes are not part of it.
 
 Every message of the coordinator, those of rounds included, travels through a
@@ -100,11 +100,7 @@ class JoinRequest(ClosedModel):
 
     @classmethod
     def of(
-        cls,
-        run: str,
-        text: str,
-        files: dict[str, bytes],
-        profile: float | None = None,
+        cls, run: str, text: str, files: dict[str, bytes], profile: float | None = None
     ) -> "JoinRequest":
         """Return the invitation to a configuration with its files."""
         return cls(
@@ -135,7 +131,6 @@ class SiteStatement(ClosedModel):
     """A site's statement about itself; nothing in it depends on a value of a row.
 
     Attributes:
-        run: number of the run it is for.
         terms: digest of configuration and files, as the site read them.
         declared: digest of the declared columns, which its data fit.
         tiers: tier of every column, and of sources of engineered columns, as the site
@@ -179,10 +174,8 @@ class ProgrammeConsent(ClosedModel):
 class RunStart(ClosedModel):
     """The log that receipts of this run are bound to; the answer repeats it.
 
-    Attributes:
-        programme: digest of the programme that all agreed to.
-        log: origin of the log.
-        coordinator: public key that signs its entries, in hexadecimal.
+    `programme` is the digest of the one that all agreed to, `log` the origin of the
+    log, `coordinator` the public key that signs its entries, in hexadecimal.
     """
 
     run: Digest
@@ -263,10 +256,9 @@ _HEAD = _SIGNATURE + _NUMBER
 
 
 class SignedChannel:
-    """A channel whose messages carry the coordinator's signature."""
+    """A channel whose messages, in one FLARE job, carry the coordinator's signature."""
 
     def __init__(self, channel: Channel, signer: Signer, job: str) -> None:
-        """Sign the messages of one FLARE job, as the coordinator."""
         self._channel = channel
         self._signer = signer
         self._job = job
@@ -296,7 +288,6 @@ class GuardedDoor:
     """
 
     def __init__(self, door: Handler, coordinator: bytes, site: str, job: str) -> None:
-        """Guard a site's door in one FLARE job, by the coordinator's key."""
         self._door = door
         self._key = coordinator
         self._site = site
@@ -319,11 +310,7 @@ class GuardedDoor:
 
 
 def _signed_bytes(job: str, number: int, site: str, message: bytes) -> bytes:
+    said = hashlib.sha256(message).hexdigest()
     return b"lexfed/asked/1\n" + canonical_bytes(
-        {
-            "job": job,
-            "message": hashlib.sha256(message).hexdigest(),
-            "number": str(number),
-            "site": site,
-        }
+        {"job": job, "message": said, "number": str(number), "site": site}
     )

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine of a run, by its configuration and by the place of its sites.
 
-Sites in this process have a ledger each, in the run folder. Sites behind a channel are
-organisations of their own, and keep theirs. Behind masks both are reached by the same
-messages, so that a deployment does the same as a test in one process.
+Sites in this process have a ledger each, in the run folder. Sites behind a channel keep
+theirs. Behind masks both are reached by the same messages, so that a deployment does
+the same as a test in one process.
 """
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.engines.channel import Channel, InProcessChannel
@@ -25,7 +26,6 @@ from lexfed.federation.engines.masked_setting import (
 )
 from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.engines.masked_sums import Exclusions, MaskedSums
-from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run.driver.open_run import OpenRun
@@ -61,15 +61,11 @@ class EngineFactory:
         keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
         coordinator, folder = keys.log.coordinator, self.run.folder
         programme = self.priced.programme
-        return MaskedSums(
-            programme,
-            channel,
-            MaskEpochs.of(
-                programme, origin, keys.public, coordinator, lambda: next_epoch(folder)
-            ),
-            self._check,
-            Exclusions(self._excluded_before(), self._exclude),
+        epochs = MaskEpochs.of(
+            programme, origin, keys.public, coordinator, lambda: next_epoch(folder)
         )
+        exclusions = Exclusions(self._excluded_before(), self._exclude)
+        return MaskedSums(programme, channel, epochs, self._check, exclusions)
 
     def _excluded_before(self) -> tuple[str, ...]:
         """Return the sites that this run has excluded; the log has them all."""
@@ -87,29 +83,17 @@ class EngineFactory:
 
     def _masked_doors(self) -> InProcessChannel:
         keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
-        coordinator = keys.log.coordinator.public
-        setting = epoch_settings(
-            self.priced.programme, origin, keys.public, coordinator
-        )
-        return InProcessChannel(
-            {
-                site.name: MaskedSite(
-                    site, seat_identity(keys.sites[site.name]), setting
-                ).handle
-                for site in self._sites()
-            }
-        )
+        leader = keys.log.coordinator.public
+        setting = epoch_settings(self.priced.programme, origin, keys.public, leader)
+        doors = {}
+        for site in self._sites():
+            identity = seat_identity(keys.sites[site.name])
+            doors[site.name] = MaskedSite(site, identity, setting).handle
+        return InProcessChannel(doors)
 
     @property
     def _check(self) -> CheckReceipt:
-        keys = self.run.logbook.keys.public
-
-        def check(
-            query: Query, name: str, envelope: bytes, reply: Reply | None
-        ) -> bytes:
-            return check_receipt(query, name, envelope, keys, reply)
-
-        return check
+        return partial(check_receipt, keys=self.run.logbook.keys.public)
 
     def _sites(self) -> list[Site]:
         """Return the sites of this process, each with a ledger of its own."""

@@ -10,7 +10,7 @@ from lexfed.config import Config
 from lexfed.errors import RunFolderError
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.audit_log.opening import check_statements, open_log
-from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
+from lexfed.run.folder import EVENTS, LOG, OLD_COPY, RunFolder
 from lexfed.run.intake.population import read_coins, write_coins
 from lexfed.run.pricing.priced_run import PricedRun, plan_json
 from lexfed.run.results.notes import notes_of
@@ -45,16 +45,17 @@ def start(
     configuration, of keys among others, are relative to `base`, by default the parent
     of the run folder.
 
+    Raises:
+        ConfigError, Refused: if `[audit]` names a missing file, or the programme
+            exceeds a budget; nothing is written then.
+        RunFolderError: if there is a run already, or nothing can be written.
+
     Guarantees:
         A start that fails leaves no folder behind that was not there before.
-
-    Raises:
-        ConfigError: if `[audit]` names a missing file; nothing is written then.
-        RunFolderError: if there is a run already, or nothing can be written.
-        Refused: if the programme exceeds a budget; nothing is written then.
     """
     priced.ledger()
-    check_statements(priced, path.parent if base is None else base)
+    base = path.parent if base is None else base
+    check_statements(priced, base)
     is_new = not path.exists()
     folder = RunFolder.create(path)
     try:
@@ -71,56 +72,52 @@ def start(
 def resume(
     priced: PricedRun, path: Path, config_text: str, base: Path | None = None
 ) -> OpenRun:
-    """Open the run folder of a priced programme that was interrupted.
-
-    The arguments are those of `start`.
+    """Open the run folder of a priced programme that was interrupted; see `start`.
 
     Raises:
-        RunFolderError: if there is no such run, or it belongs to another
-            configuration.
-        AuditError: if the folder is not as the run has left it, naming everything
-            that is damaged; nothing is charged or written then.
+        RunFolderError: if there is no such run, or it belongs to another configuration.
+        AuditError: if the folder is not as the run has left it, naming everything that
+            is damaged; nothing is charged or written then.
     """
     priced.ledger()
+    base = path.parent if base is None else base
     folder = RunFolder.open(path)
     try:
         if not folder.events.rows:  # interrupted before the first event
             return OpenRun(folder, _begin(priced, folder, config_text, base))
-        require_same(folder, priced.config)
+        _require_same(folder, priced.config)
         if folder.events.rows[0].get("programme") != priced.programme.digest:
             raise RunFolderError(
                 f"`{path}` was started with other data or another version of lexfed",
                 "restore the data files of the run, or choose another `run.out`",
             )
-        _require_same_place(folder, _base(folder, base))
-        keys = _base(folder, base) / priced.config.audit.keys
-        require_whole(priced, folder, keys)
+        _require_same_place(folder, base)
+        require_whole(priced, folder, base / priced.config.audit.keys)
         _require_coins(folder, priced)
-        return OpenRun(folder, _reopen_log(priced, folder, base))
+        logbook = open_log(priced, path, base, begun=True)
+        if logbook.log.origin != folder.events.rows[0].get("log"):
+            logbook.close()
+            raise RunFolderError(f"`{path / LOG}` is the log of another run", OLD_COPY)
+        return OpenRun(folder, logbook)
     except BaseException:
         folder.close()
         raise
 
 
 def finished_result(config: Config, path: Path) -> RunResult | None:
-    """Return the result of a run that came to its end; None if it did not.
-
-    Raises:
-        RunFolderError: if there is no run, or it belongs to another configuration.
-        AuditError: if the folder does not verify any more.
-    """
+    """Return the result of a run that came to its end; None if it did not."""
     folder = RunFolder.open(path)
     try:
         if not folder.finished:
             return None
-        require_same(folder, config)
+        _require_same(folder, config)
         require_finished(folder)
         return read_result(path)
     finally:
         folder.close()
 
 
-def require_same(folder: RunFolder, config: Config) -> None:
+def _require_same(folder: RunFolder, config: Config) -> None:
     """Refuse a configuration that is not the one the run began with.
 
     The programme alone would not do: it does not hold `run.test`, and seeded noise
@@ -146,7 +143,6 @@ def _require_same_place(folder: RunFolder, base: Path) -> None:
 
 
 def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
-    """Refuse a population in which persons have other places than the run gave them."""
     coins = priced.population.coins
     if coins is not None and read_coins(folder.path, priced.config) != coins:
         raise RunFolderError(
@@ -156,7 +152,7 @@ def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
 
 
 def _begin(
-    priced: PricedRun, folder: RunFolder, config_text: str, base: Path | None
+    priced: PricedRun, folder: RunFolder, config_text: str, base: Path
 ) -> Logbook:
     folder.write_bytes("config.toml", config_text.encode())
     folder.write_json("tags.json", priced.population.tagged.to_dict())
@@ -164,7 +160,7 @@ def _begin(
     folder.write_json("plan.json", plan_json(priced))
     if priced.population.coins is not None:
         write_coins(folder.path, priced.population.coins, priced.config)
-    logbook = open_log(priced, folder.path, _base(folder, base), begun=False)
+    logbook = open_log(priced, folder.path, base, begun=False)
     try:
         folder.events.append(
             {
@@ -172,7 +168,7 @@ def _begin(
                 "config": priced.config.digest,
                 "programme": priced.programme.digest,
                 "log": logbook.log.origin,
-                "base": os.path.relpath(_base(folder, base), folder.path),
+                "base": os.path.relpath(base, folder.path),
                 "keys": os.path.relpath(logbook.keys.folder, folder.path),
             }
         )
@@ -182,19 +178,6 @@ def _begin(
         logbook.close()
         raise
     return logbook
-
-
-def _reopen_log(priced: PricedRun, folder: RunFolder, base: Path | None) -> Logbook:
-    logbook = open_log(priced, folder.path, _base(folder, base), begun=True)
-    if logbook.log.origin != folder.events.rows[0].get("log"):
-        logbook.close()
-        what = f"`{folder.path / 'log'}` is the log of another run"
-        raise RunFolderError(what, OLD_COPY)
-    return logbook
-
-
-def _base(folder: RunFolder, base: Path | None) -> Path:
-    return folder.path.parent if base is None else base
 
 
 def base_of(run: Path) -> Path:

@@ -2,18 +2,16 @@
 """The replies of a round: its participants, and the receipts that prove it to others.
 
 Every asked site must have signed that it answered this very question in this run. If
-the guarantee rests on nobody knowing the participants, the receipts are sealed: the log
-holds a commitment, and the receipts lie in `sealed/` for an auditor under
-confidentiality.
+the guarantee rests on nobody knowing the participants, the log holds a commitment, and
+the receipts lie in `sealed/` for an auditor under confidentiality.
 """
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lexfed.audit.entries import ChargedEvent, Participation, receipts
-from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.held_folder import make_folder
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, Refused, RunFolderError, system_reason
@@ -29,11 +27,9 @@ from lexfed.signing.keys import fingerprint
 
 @dataclass(frozen=True)
 class RoundReplies:
-    """The replies of a round.
+    """The question of a round, with the sites it went to, and their replies.
 
-    Attributes:
-        asked: the question, with the sites it went to.
-        all_of_them: whether nobody may be missing, because all are in this process.
+    If `all_of_them`, nobody may be missing, because all are in this process.
     """
 
     asked: RoundRequest
@@ -60,70 +56,38 @@ class RoundReplies:
     def participation(self, priced: PricedRun, run: OpenRun) -> Participation:
         """Check the receipts and put them where they belong.
 
-        Raises:
-            Refused: if one is missing, or is not its site's for this round.
+        A receipt that is missing, or is not its site's for this round, is `Refused`.
         """
-        return participation(
-            self.asked,
-            self.answers,
-            run.logbook.keys.public,
-            run.logbook.log.blobs,
-            run.path / SEALED if secret_sampling(priced) else None,
-            self.missing,
-        )
+        query, secret = self.asked.query, secret_sampling(priced)
+        keys = run.logbook.keys.public
+        if not keys:  # sites are simulated
+            count = None if secret else len(self.asked.participants)
+            return Participation(sites=count, receipts="none", digest=None)
+        replies = [answer for answer in self.answers if isinstance(answer, Reply)]
+        alone = {reply.site: reply for reply in replies if reply.site in reply.receipts}
+        envelopes = [
+            check_receipt(query, name, envelope, alone.get(name), keys)
+            for name, envelope in self._receipts(replies).items()
+        ]
+        blob = receipts.encode(envelopes)
+        if not secret:
+            digest = run.logbook.log.blobs.put(blob)
+            return Participation(sites=len(envelopes), receipts="open", digest=digest)
+        commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
+        _keep(run.path / SEALED / f"round-{query.round}.json", content)
+        return Participation(sites=None, receipts="sealed", digest=commitment)
 
-
-def participation(
-    asked: RoundRequest,
-    answers: Sequence[Reply | Refusal],
-    keys: Mapping[str, bytes],
-    blobs: Blobs,
-    sealed: Path | None,
-    missing: Collection[str] = (),
-) -> Participation:
-    """Check the receipts of a round and put them where they belong.
-
-    `keys` has the public key of every site; none where sites are simulated. Receipts
-    that must not be seen go to the folder `sealed`. `missing` sites were asked and are
-    not in the sum.
-
-    Raises:
-        Refused: if a receipt is missing, or is not the asked site's for this round.
-        RunFolderError: if receipts cannot be written.
-    """
-    if not keys:
-        count = None if sealed else len(asked.participants)
-        return Participation(sites=count, receipts="none", digest=None)
-    expected = [name for name in asked.participants if name not in missing]
-    alone = {
-        answer.site: answer
-        for answer in answers
-        if isinstance(answer, Reply) and answer.site in answer.receipts
-    }
-    envelopes = [
-        check_receipt(asked.query, name, envelope, keys, alone.get(name))
-        for name, envelope in _by_site(expected, answers).items()
-    ]
-    blob = receipts.encode(envelopes)
-    if sealed is None:
-        digest = blobs.put(blob)
-        return Participation(sites=len(envelopes), receipts="open", digest=digest)
-    commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
-    _keep(sealed / f"round-{asked.query.round}.json", content)
-    return Participation(sites=None, receipts="sealed", digest=commitment)
-
-
-def _by_site(
-    expected: Sequence[str], answers: Sequence[Reply | Refusal]
-) -> dict[str, bytes]:
-    given: dict[str, bytes] = {}
-    for answer in answers:
-        if isinstance(answer, Reply):
-            given.update(answer.receipts)
-    for name in expected:
-        if name not in given:
-            raise Refused(f"site `{name}` did not answer", scope="receipt")
-    return {name: given[name] for name in expected}
+    def _receipts(self, replies: Sequence[Reply]) -> dict[str, bytes]:
+        """Return the signed receipt of every asked site that is not missing."""
+        given: dict[str, bytes] = {}
+        for reply in replies:
+            given.update(reply.receipts)
+        missing = self.missing
+        expected = [name for name in self.asked.participants if name not in missing]
+        for name in expected:
+            if name not in given:
+                raise Refused(f"site `{name}` did not answer", scope="receipt")
+        return {name: given[name] for name in expected}
 
 
 def _keep(path: Path, content: bytes) -> None:
@@ -145,16 +109,13 @@ def check_receipt(
     query: Query,
     name: str,
     envelope: bytes,
-    keys: Mapping[str, bytes],
     reply: Reply | None,
+    keys: Mapping[str, bytes],
 ) -> bytes:
     """Return a site's receipt, if it is one for a question and for the answer to it.
 
-    `envelope` is the signed receipt, `reply` the site's sum in the clear; None where it
-    is masked.
-
-    Raises:
-        Refused: if it is not the site's, not for this round, or not for this sum.
+    `envelope` is the signed receipt, `reply` the site's sum in the clear, None where it
+    is masked. Any other receipt is `Refused`.
     """
     release, public = query.release, keys[name]
     try:

@@ -2,10 +2,8 @@
 """The lasting ledgers of a run's sites: asked before the first round and every round.
 
 A ledger belongs to the holder of the data: to every site that a file or a column names.
-Parts that a simulation cuts out of one file belong to one holder, and a person may be
-in another part in the next run, so they share one ledger, which pays the most that any
-of them is charged for.
-
+Parts that a simulation cuts out of one file share one ledger, since a person may be in
+another part in the next run; it pays the most that any of them is charged for.
 Synthetic and bundled data, and seeded runs (`run.test`), protect nobody and have none.
 """
 
@@ -101,7 +99,9 @@ class SiteAccounts:
         # although not this process, when the next one is asked.
         self._again = priced.programme.trust == "central"
         terms = charge_terms(priced, run.logbook.log.origin, self._again)
-        folder = _base(run) / (priced.config.budget.ledgers or FOLDER)
+        stated = run.folder.events.rows[0]["base"]  # of paths in the configuration
+        base = Path(os.path.normpath(run.path / str(stated)))
+        folder = base / (priced.config.budget.ledgers or FOLDER)
         try:
             for holder in () if elsewhere else data_holders(priced):
                 purse = holder.ledger(folder).purse(terms)
@@ -111,11 +111,7 @@ class SiteAccounts:
             raise
 
     def reserve(self) -> None:
-        """Set room aside at every site for the whole run; only the first call does.
-
-        Raises:
-            Refused: if a site has no room; then none keeps any for this run.
-        """
+        """Set room aside at every site for the whole run, or at none; only once."""
         if self._reserved:
             return
         try:
@@ -143,11 +139,7 @@ class SiteAccounts:
         return stage.release_for(asked.release, *account.places)
 
     def publish(self, query: Query) -> None:
-        """Record at every site that the release of a round may leave from now on.
-
-        Raises:
-            Refused: if another process has gone on with this run; nothing may leave.
-        """
+        """Record at every site that a round may leave, unless another copy went on."""
         if not self._again:
             return
         for account in self._accounts:
@@ -157,11 +149,8 @@ class SiteAccounts:
     def have_left(self, charges: Sequence[RoundCharge]) -> bool:
         """Say whether something of the last charged round may have left.
 
-        `charges` are all rounds that the run folder says were charged, in order.
-
-        Raises:
-            Refused: if a ledger knows of rounds that the folder does not: it is an
-                old copy, and its next rounds were released before.
+        A ledger that knows of more rounds than the folder's `charges` refuses: the
+        folder is an old copy, and its next rounds were released before.
         """
         left = False
         for account in self._accounts:
@@ -179,12 +168,7 @@ class SiteAccounts:
         return left
 
     def catch_up(self, charges: Sequence[RoundCharge]) -> None:
-        """Pay for rounds that are over and that a ledger does not know of.
-
-        A ledger that was restored, together with the pin that remembers it, has lost
-        them. `charges` are all rounds that are over, in order; a site that cannot pay
-        refuses.
-        """
+        """Pay for rounds that are over and that a restored ledger does not know of."""
         for account in self._accounts:
             paid = account.purse.rounds().paid
             for number, charge in enumerate(charges, start=1):
@@ -208,9 +192,3 @@ class SiteAccounts:
         """Close the files; everything committed is on disk."""
         for account in self._accounts:
             account.purse.close()
-
-
-def _base(run: OpenRun) -> Path:
-    """Return the folder that paths in the configuration are relative to."""
-    [first, *_] = run.folder.events.rows
-    return Path(os.path.normpath(run.path / str(first["base"])))

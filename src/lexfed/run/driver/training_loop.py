@@ -54,21 +54,16 @@ def train(
 ) -> RunResult:
     """Run the rounds that are left, then write model and claim, and close the run.
 
-    A run that is finished already is returned as it is.
-
-    Args:
-        priced: the programme and its population.
-        run: from `start` or `resume`.
-        on_round: is called after every round, once its release is on disk; an
-            exception of it ends the training there.
-        channel: to sites that are elsewhere and keep ledgers of their own; without
-            one they are in this process.
+    A run that is finished already is returned as it is. `on_round` is called after
+    every round, once its release is on disk; an exception of it ends the training
+    there. The `channel` leads to sites that are elsewhere and keep ledgers of their
+    own; without one they are in this process.
 
     Raises:
         Refused: if not a single round could be paid for, several in a row were lost, or
             the sum of one left its bound.
-        SecAggError: if no masks could be set up; the run can be resumed.
-        RunFolderError: if something cannot be written; the run can be resumed.
+        SecAggError, RunFolderError: if no masks could be set up, or something cannot be
+            written; the run can be resumed.
     """
     # Without a limit on its rounds a run comes to its end.
     return cast(RunResult, train_part(priced, run, None, on_round, channel=channel))
@@ -82,10 +77,7 @@ def train_part(
     *,
     channel: Channel | None = None,
 ) -> RunResult | None:
-    """Train as `train` does, but at most so many rounds; then the run can be resumed.
-
-    The result is None if the run did not come to its end.
-    """
+    """Train as `train` does, for at most so many rounds; None if some are left."""
     with ExitStack() as open_files:
         open_files.callback(run.close)
         if run.folder.finished:
@@ -105,7 +97,6 @@ class _Training:
         channel: Channel | None,
         open_files: ExitStack,
     ) -> None:
-        """Recover the state of the run, and open the files it needs."""
         self._priced, self._run, self._on_round = priced, run, on_round
         self._accounts = SiteAccounts(priced, run, elsewhere=channel is not None)
         open_files.callback(self._accounts.close)
@@ -217,12 +208,7 @@ class _Training:
     def _record_loss(
         self, request: RoundRequest, loss: RoundLost, in_a_row: int
     ) -> None:
-        """Record that a charged round came to nothing, and go on.
-
-        Raises:
-            Refused: if so many were lost in a row that going on would only spend, or
-                a site sent a vector that honest ones cannot have.
-        """
+        """Record that a charged round came to nothing; refuse if going on is no use."""
         query, run = request.query, self._run
         run.logbook.aborted(query.round, query.release, loss.cause)
         row = {"type": "lost", "round": query.round, "reason": loss.message}

@@ -2,8 +2,8 @@
 """Importances of columns for a run, from the source that its configuration names.
 
 Everything here is known before a private row is read: stated numbers, a public table, a
-released model, or a release that was paid for. Columns that group sparsity leaves out
-are therefore not read at all.
+released model, or a release that was paid for. So columns that group sparsity leaves
+out are not read at all.
 """
 
 import json
@@ -22,11 +22,7 @@ from lexfed.federation.planning.purchase_programmes import IMPORTANCE
 from lexfed.models import towers
 from lexfed.models.rule.contributions import slot_scales, slot_weights
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.run.earlier_runs import (
-    EarlierRun,
-    earlier_releases,
-    released_model,
-)
+from lexfed.run.earlier_runs import EarlierRun, earlier_releases, released_model
 from lexfed.run.folder import STATE
 
 PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
@@ -50,17 +46,7 @@ class Importance:
 
 
 def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
-    """Return the importances of a configuration's columns.
-
-    `encoding` is that of all columns that could be used; paths in the configuration are
-    relative to `base`.
-
-    Raises:
-        ConfigError: if a source does not fit the columns.
-        DataError: if the public table does not match the schema.
-        RunFolderError, AuditError, ClaimError: if a run folder is not finished, or its
-            model or claim is not the one that was logged.
-    """
+    """Return the importances of all columns that could be used."""
     budget = config.budget
     source, stated = budget.importance_from or "", dict(budget.importance)
     _require_columns(config, encoding)
@@ -80,9 +66,8 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
         found |= stated
     pairs = column_importance.stated_pairs(budget.groups)
     if budget.groups_from is not None:
-        inputs, _ = _public_rows(
-            base / budget.groups_from.removeprefix(PUBLIC), encoding
-        )
+        path = base / budget.groups_from.removeprefix(PUBLIC)
+        inputs, _ = _public_rows(path, encoding)
         pairs += column_importance.correlated_pairs(
             encoding, inputs, budget.correlation
         )

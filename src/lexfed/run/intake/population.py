@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lexfed.arrays import Bools, Integers
+from lexfed.arrays import Integers
 from lexfed.budget.record_classes import RecordClass, record_class
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import Config
+from lexfed.data.builtin.declarations import BuiltinSource
 from lexfed.data.builtin.registry import is_builtin, load_builtin
 from lexfed.data.conditions import matching_rows, parse_condition
 from lexfed.data.encoding import Encoding, build_encoding, encode, encode_target
@@ -55,10 +56,8 @@ from lexfed.run.intake.public_facts import check_delta, public_units
 class RemoteSites:
     """Sites whose data are not in this process, as far as they are known here.
 
-    Attributes:
-        names: of the sites, in the order of the programme.
-        sizes: training units of each; None where that is private.
-        keys: public key of each, which checks its receipts.
+    `sizes` are the training units of each, None where they are private, `keys` the
+    public keys that check receipts. Names are in the order of the programme.
     """
 
     names: tuple[str, ...]
@@ -91,9 +90,9 @@ class Population:
     sites: tuple[SiteData, ...]
     units: int
     records_per_person: int
-    clamped: Mapping[str, int]
-    undeclared: Mapping[str, int]
-    dropped: int
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    undeclared: Mapping[str, int] = field(default_factory=dict)
+    dropped: int = 0
     strangers: int = 0
     ignored: tuple[str, ...] = ()
     classes: tuple[RecordClass, ...] = ()
@@ -127,8 +126,8 @@ class Population:
     def remarks(self) -> tuple[str, ...]:
         """Return the numbers of values bent to fit the declarations, in words.
 
-        The counts are exact and private: they are for the holders of the data, on
-        their own screen, and are never written to a run folder.
+        They are exact and private: for the holders of the data, and never in a run
+        folder.
         """
         lines = [
             f"column `{name}`: {count} value(s) outside the declared range were clamped"
@@ -153,13 +152,27 @@ class Population:
 
 
 @dataclass(frozen=True)
-class _Source:
-    table: Table
+class DeclaredSource:
+    """The declared columns of a source; a built-in one comes with its rows."""
+
     tagged: TaggedSchema
     records_per_person: int
-    declared_units: int | None
-    importance: Importance
-    sites: tuple[str, ...] = ()
+    built_in: BuiltinSource | None
+
+    @classmethod
+    def of(cls, config: Config, base: Path) -> "DeclaredSource":
+        """Return the source that a configuration names; nothing of it is read."""
+        data, made = config.data, None
+        if data.source is not None and is_builtin(data.source):
+            settings = data.generator.model_dump(exclude_none=True)
+            made = load_builtin(data.source, **settings)
+        tagged = tagged_schema_of(config, made, base)
+        return cls(tagged, records_per_person_of(config, made), made)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The sites that a built-in source has of its own."""
+        return () if self.built_in is None else self.built_in.sites
 
 
 def load_population(
@@ -167,21 +180,27 @@ def load_population(
 ) -> Population:
     """Read the data of a configuration and give every person a place.
 
-    `coins` give persons their places; by default they are new, as every run needs.
-
-    Raises:
-        ConfigError: if a column has no tag, or declarations contradict each other.
-        DataError: with every problem of the data; nothing is spent.
+    `coins` give persons their places; by default they are new, as every run needs. A
+    `DataError` has every problem of the data; nothing is spent.
     """
     coins = new_coins(config) if coins is None else coins
-    source = _read(config, base)
-    cap = source.records_per_person
-    everywhere = partition_of(config, source.table, coins, source.sites)
-    codes = everywhere.codes(len(source.table))
-    capped = cap_records(source.table, codes, cap, config.data.excess_records)
+    source = DeclaredSource.of(config, base)
+    tagged, cap = source.tagged, source.records_per_person
+    importance, columns = used_columns(config, tagged, base)
+    strict, declared = config.data.strict, None
+    if source.built_in is not None:
+        frames = [source.built_in.frame]
+        table = read_frames(frames, tagged.schema, strict=strict, columns=columns)
+        declared = table.person_count()
+    else:
+        files = data_files(config, base)
+        table = read_files(files, tagged.schema, strict=strict, columns=columns)
+    everywhere = partition_of(config, table, coins, source.sites)
+    codes = everywhere.codes(len(table))
+    capped = cap_records(table, codes, cap, config.data.excess_records)
     table, partition = capped.table, everywhere.of(capped.sites)
-    unused = source.importance.left_out
-    encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
+    unused = importance.left_out
+    encoding = build_encoding(table.schema, tagged.tiers(), exclude=unused)
     check_sites_per_person(table, capped.sites, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, coins)
     classes = classes_of(config, encoding)
@@ -199,12 +218,12 @@ def load_population(
     )
     counted = sum(len(site.train) for site in sites)
     persons = counted + sum(len(site.test) for site in sites)
-    check_delta(config, len(sites), persons, source.declared_units)
+    check_delta(config, len(sites), persons, declared)
     return Population(
-        tagged=source.tagged,
+        tagged=tagged,
         encoding=encoding,
         sites=sites,
-        units=public_units(config, len(sites), counted, source.declared_units),
+        units=public_units(config, len(sites), counted, declared),
         records_per_person=cap,
         clamped=table.clamped,
         undeclared=table.undeclared,
@@ -212,7 +231,7 @@ def load_population(
         strangers=capped.elsewhere,
         ignored=table.ignored,
         classes=classes,
-        importance=source.importance,
+        importance=importance,
         coins=coins,
     )
 
@@ -238,9 +257,8 @@ def write_coins(folder: Path, coins: LotKeys, config: Config) -> None:
 def read_coins(folder: Path, config: Config) -> LotKeys | None:
     """Return the coins of a run that is to be continued; None if it never began.
 
-    Raises:
-        RunFolderError: if they are gone or damaged: with others the same person could
-            be on both sides of the split.
+    Coins that are gone or damaged are a `RunFolderError`: with others the same person
+    could be on both sides of the split.
     """
     if config.run.test:
         return LotKeys.seeded(config.run.seed)
@@ -264,44 +282,25 @@ def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
     )
 
 
-def members_of(classes: Sequence[RecordClass], table: Table) -> Bools | None:
-    """Return a mask of the rows of each class, [rows, classes]."""
-    if not classes:
-        return None
-    return np.stack([matching_rows(one.condition, table) for one in classes], axis=1)
-
-
 def person_rows(
     encoding: Encoding, classes: Sequence[RecordClass], table: Table
 ) -> PersonRows:
     """Return the rows of a table encoded, with their persons, classes and keys."""
+    members = [matching_rows(one.condition, table) for one in classes]
     return PersonRows(
         encode(encoding, table),
         encode_target(table),
         table.persons,
-        members_of(classes, table),
+        np.stack(members, axis=1) if members else None,
         keys_of_rows(table),
     )
 
 
-def _read(config: Config, base: Path) -> _Source:
+def data_files(config: Config, base: Path) -> list[Path]:
+    """Return the files with the rows: one of each site, or one for all."""
     data = config.data
-    if data.source is not None and is_builtin(data.source):
-        made = load_builtin(data.source, **data.generator.model_dump(exclude_none=True))
-        tagged = tagged_schema_of(config, made, base)
-        importance, columns = used_columns(config, tagged, base)
-        table = read_frames(
-            [made.frame], tagged.schema, strict=data.strict, columns=columns
-        )
-        cap = records_per_person_of(config, made)
-        people = table.person_count()
-        return _Source(table, tagged, cap, people, importance, made.sites)
-    tagged = tagged_schema_of(config, base=base)
-    importance, columns = used_columns(config, tagged, base)
     files = data.sites.files if data.sites else None
-    paths = [base / file for file in files or (data.source or "",)]
-    table = read_files(paths, tagged.schema, strict=data.strict, columns=columns)
-    return _Source(table, tagged, records_per_person_of(config), None, importance)
+    return [base / file for file in files or (data.source or "",)]
 
 
 def used_columns(
@@ -309,7 +308,7 @@ def used_columns(
 ) -> tuple[Importance, list[str] | None]:
     """Return the importances, and the features to read; None for all of them.
 
-    A column that is left out is not read, unless the rule of a class looks at it.
+    Columns that are left out are not read, unless the rule of a class looks at them.
     """
     importance = importance_of(
         config, base, build_encoding(tagged.schema, tagged.tiers())
@@ -329,11 +328,7 @@ def used_columns(
 def partition_of(
     config: Config, table: Table, coins: LotKeys, own: Sequence[str] = ()
 ) -> Partition:
-    """Return the division of rows among sites.
-
-    `coins` are used where one table is dealt out; `own` are the sites of a built-in
-    source.
-    """
+    """Return the division of rows among sites; `own` are those of a built-in source."""
     sites = config.data.sites
     if sites is None or sites.column is not None:
         names = own if sites is None or sites.names is None else sites.names

@@ -95,9 +95,6 @@ def public_units(
     Under replace-one the number of persons is the same for neighbours, so the `counted`
     one may be used; None where it is private. Under add/remove only a number that is
     `declared`, here or by the source, may be.
-
-    Raises:
-        ConfigError: if no public number is declared.
     """
     if config.budget.unit == "client":
         return sites

@@ -14,6 +14,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices
 from lexfed.privacy.scopes import down
 from lexfed.run.intake.population import Population
+from lexfed.run.pricing.site_budgets import by_tier
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
@@ -21,10 +22,8 @@ from lexfed.tiers import MODEL_TIERS, Tier
 class StatedBudget:
     """The budget of a run as its configuration and its policy state it.
 
-    Attributes:
-        policy: the policy's file, as it was read.
-        terms: caps of tiers under the policy, and their weights.
-        whole: before earlier runs, single sites or other runs take their part.
+    It is `whole` before earlier runs, single sites or other runs take their part;
+    `terms` has caps and weights of tiers under the policy.
     """
 
     policy: PolicyFile
@@ -48,14 +47,7 @@ class StatedBudget:
 
 
 def stated_budget(config: Config, population: Population, base: Path) -> StatedBudget:
-    """Return the budget that a configuration states; its paths are relative to `base`.
-
-    Raises:
-        ConfigError: with every problem of the policy's file or signature; or if the
-            configuration asks for more than the policy allows, or gives a column a
-            level that changes nothing.
-        RunFolderError: if a key file cannot be used.
-    """
+    """Return the budget that a configuration and its policy state."""
     budget = config.budget
     policy = read_policy(budget.policy, budget.policy_keys, base)
     terms = _terms(config, population, policy.policy)
@@ -71,11 +63,7 @@ def stated_budget(config: Config, population: Population, base: Path) -> StatedB
 
 def _terms(config: Config, population: Population, policy: BudgetPolicy) -> PolicyTerms:
     """Return the terms of a run; without noise nothing is refused."""
-    own = {
-        tier: cap
-        for tier in MODEL_TIERS
-        if (cap := getattr(config.budget.caps, tier.label)) is not None
-    }
+    own = by_tier(config.budget.caps)
     assigned = {name: row.level for name, row in config.budget.levels.items()}
     if config.privacy.mechanism == "none":
         usual = {tier: policy.of_tier(tier)[0].weight for tier in MODEL_TIERS}
@@ -142,11 +130,7 @@ def choices_of(
         multipliers=_multipliers(config, terms.weights),
         weights=terms.weights,
         importance=importance,
-        clip={
-            tier: clip
-            for tier in MODEL_TIERS
-            if (clip := getattr(privacy.clip, tier.label)) is not None
-        },
+        clip=by_tier(privacy.clip),
         default_clip=privacy.clip.default,
         rounds=federation.rounds,
         sampling_rate=federation.sampling_rate,
@@ -167,9 +151,5 @@ def choices_of(
 
 def _multipliers(config: Config, weights: Mapping[Tier, float]) -> dict[Tier, float]:
     """Return the share of each tier under `multiplier`: stated, or one over weight."""
-    stated = config.budget.multipliers
-    shares: dict[Tier, float] = {}
-    for tier in MODEL_TIERS:
-        own: float | None = getattr(stated, tier.label)
-        shares[tier] = 1.0 / weights[tier] if own is None else own
-    return shares
+    stated = by_tier(config.budget.multipliers)
+    return {tier: stated.get(tier, 1.0 / weights[tier]) for tier in MODEL_TIERS}

@@ -28,14 +28,11 @@ from lexfed.privacy.claim.premises import (
     ProtectedPopulation,
 )
 from lexfed.privacy.claim.proof import build_claim
-from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.schema import Claim, LabelRecord, TierRecord
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon, up
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.run.earlier_runs import (
-    ProfileReleaseReader,
-    profile_releases,
-)
+from lexfed.run.earlier_runs import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import Population
 from lexfed.run.intake.public_facts import public_facts
 from lexfed.run.pricing.policy_terms import choices_of, stated_budget
@@ -83,19 +80,11 @@ class PricedRun:
         return tuple(sorted({*self.tower_tiers, *by_classes}))
 
     def ledger(self) -> Ledger | None:
-        """Return an empty ledger that admits exactly the programme.
-
-        Raises:
-            Refused: if the programme as a whole exceeds a budget.
-        """
+        """Return an empty ledger for exactly the programme; `Refused` over budget."""
         return self._opened(self.programme.charges(), self.budget)
 
     def site_ledger(self, site: str) -> Ledger | None:
-        """Return an empty ledger that admits exactly the charges of a site.
-
-        Raises:
-            Refused: if the site's part of the programme exceeds its budget.
-        """
+        """Return an empty ledger that admits exactly a site's charges, or refuse."""
         if not self.private:
             return None
         charges = self.programme.charges(self.programme.sites.index(site))
@@ -143,12 +132,8 @@ class PricedRun:
             private=not config.run.test,
             not_covered=(*not_covered(config), *self._bought_before()),
         )
-        terms = ClaimTerms(
-            budget.delta,
-            budget.neighbours,
-            config.privacy.accountant,
-            programme.guarantee,
-        )
+        by, guarantee = config.privacy.accountant, programme.guarantee
+        terms = ClaimTerms(budget.delta, budget.neighbours, by, guarantee)
         grids = {
             group.name: block.grid
             for stage in programme.stages
@@ -182,7 +167,6 @@ class PricedRun:
 
     @property
     def _joint(self) -> Mapping[str, float] | None:
-        """The epsilon of the record and of every tier, by their names in words."""
         if not self.paid or not self.private:
             return None
         releases = (*self.paid, *self.programme.charges())
@@ -255,13 +239,7 @@ def price(
     base: Path = Path(),
     outside: OutsideTerms = _AS_CONFIGURED,
 ) -> PricedRun:
-    """Return the priced programme of a configuration.
-
-    Paths in the configuration are relative to `base`.
-
-    Raises:
-        ConfigError: if the choices contradict each other or the budget policy.
-    """
+    """Return the priced programme of a configuration; paths are relative to `base`."""
     stated = stated_budget(config, population, base)
     budget = stated.part(outside.part)
     before = outside.before(config, base, population.tagged)
@@ -309,26 +287,14 @@ def plan_json(priced: PricedRun) -> dict[str, Any]:
 
 def claims_json(claim: Claim) -> dict[str, Any]:
     """Return claims of record, tiers, label and profiles under their fixed names."""
+
+    def guarantee(of: Claim | TierRecord | LabelRecord) -> dict[str, Any]:
+        return {"epsilon": of.epsilon, "delta": of.delta, "neighbours": of.neighbours}
+
     return {
-        "record": {
-            "epsilon": claim.epsilon,
-            "delta": claim.delta,
-            "neighbours": claim.neighbours,
-            "accountant": claim.accountant.name,
-        },
-        "tiers": {
-            name: {
-                "epsilon": tier.epsilon,
-                "delta": tier.delta,
-                "neighbours": tier.neighbours,
-            }
-            for name, tier in claim.tiers.items()
-        },
-        "label": {
-            "epsilon": claim.label.epsilon,
-            "delta": claim.label.delta,
-            "neighbours": claim.label.neighbours,
-        },
+        "record": {**guarantee(claim), "accountant": claim.accountant.name},
+        "tiers": {name: guarantee(tier) for name, tier in claim.tiers.items()},
+        "label": guarantee(claim.label),
         "profiles": {
             name: {
                 "sites": profile.sites,

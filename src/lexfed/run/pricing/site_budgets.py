@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import BaseModel
+
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites import BudgetProfile, best_budgets, loosest_budget
 from lexfed.config.tables.budget import ClientsTable
@@ -29,6 +31,15 @@ class SiteLimits:
 
     epsilon: float | None
     caps: Mapping[Tier, float]
+
+
+def by_tier(table: BaseModel) -> dict[Tier, float]:
+    """Return the numbers that a table states for tiers of models, by tier."""
+    return {
+        tier: stated
+        for tier in MODEL_TIERS
+        if (stated := getattr(table, tier.label)) is not None
+    }
 
 
 def budget_within_limits(budget: Budget, limits: Sequence[SiteLimits]) -> Budget:
@@ -56,10 +67,8 @@ def site_budgets(
     """Return the loosest budget of any site, and the profiles of those that differ.
 
     `budget` is that of sites without a profile, `part` the part of every site's budget
-    that this run has; no site's budget exceeds the `limits`.
-
-    Raises:
-        ConfigError: for a site that there is not, or a total that cannot be met.
+    that this run has; no site's budget exceeds the `limits`. A site that there is not,
+    or a total that cannot be met, is a `ConfigError`.
     """
     _require_known(config, sites)
     profiles = _by_profile(config, budget, part)
@@ -84,10 +93,8 @@ def _by_profile(
     found = []
     for name, table in sorted(config.budget.profiles.items()):
         caps = dict(budget.caps)
-        for tier in MODEL_TIERS:
-            cap = getattr(table.caps, tier.label)
-            if cap is not None:
-                caps[tier] = min(part * cap, caps.get(tier, math.inf))
+        for tier, cap in by_tier(table.caps).items():
+            caps[tier] = min(part * cap, caps.get(tier, math.inf))
         epsilon = budget.epsilon if table.epsilon is None else part * table.epsilon
         own = replace(budget, epsilon=epsilon, caps=caps)
         found.append(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of sketches from a configuration, and expectations from its profile.
 
-A column that was profiled is counted in cells of the profile, joined to a few that hold
-about as many persons each. So what is compared later are the same cells: a difference
-is one of persons, not of how they are counted.
+A profiled column is counted in cells of the profile, joined to a few that hold about as
+many persons each. So what is compared later are the same cells: a difference is one of
+persons, not of how they are counted.
 """
 
 import math

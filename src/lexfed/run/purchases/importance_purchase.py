@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buying importances: a run of its own, with folder, log and claim, but no model.
 
-It is charged like every run, so its answers are verified and paid for like the rest.
 The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and takes its
 cost off its own budget.
 """
@@ -32,8 +31,8 @@ def priced_importance(
     """Price the release of importances; nothing is spent.
 
     They cost a record `epsilon` at most, and the same part of every cap. The
-    configuration is that of the run that they are for, with paths relative to `base`;
-    coins are those of a purchase that is continued.
+    configuration is that of the run that they are for; coins are those of a purchase
+    that is continued.
     """
     _require_use(config, epsilon)
     # Nothing is known about importances yet, so nothing is left out.
@@ -58,13 +57,7 @@ def buy_importance(
 ) -> RunResult:
     """Release importances of the columns of a configuration file.
 
-    They cost a record `epsilon` at most. The run has the folder `out`; with `resume` an
-    interrupted one is continued.
-
-    Raises:
-        ConfigError, DataError: with every problem; nothing was written or spent.
-        RunFolderError: if the folder cannot be used.
-        Refused: if it could not be paid for.
+    They cost a record `epsilon` at most; with `resume` an interrupted run is continued.
     """
     config, text = load(path), config_text(path)
     coins = read_coins(out, config) if resume else None

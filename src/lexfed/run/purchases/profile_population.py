@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The population of a profile: persons and sites as in training, with raw values.
 
-Persons, their sites and the test rows are chosen as for training. What differs is the
-content of a unit: values as they were read, since a profile looks for the very ranges
-and lists that training scales by.
+What differs from training is the content of a unit: values as they were read, since a
+profile looks for the very ranges and lists that training scales by.
 """
 
 from collections.abc import Sequence
@@ -13,9 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.arrays import Integers
-from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.open_decisions import OpenConfig
-from lexfed.data.builtin.registry import is_builtin, load_builtin
 from lexfed.data.encoding import Encoding, build_encoding
 from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.unit_blocks import (
@@ -33,8 +30,13 @@ from lexfed.data.schema import Schema
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.site.unit_batch import SiteData
-from lexfed.law.tags import TaggedSchema
-from lexfed.run.intake.population import Population, new_coins, partition_of
+from lexfed.run.intake.population import (
+    DeclaredSource,
+    Population,
+    data_files,
+    new_coins,
+    partition_of,
+)
 from lexfed.run.intake.public_facts import check_delta, public_units
 from lexfed.sketch.profile.federation_profile import ProfiledColumn, ProfiledKind
 
@@ -50,34 +52,22 @@ class ProfilePopulation:
     columns: tuple[ProfiledColumn, ...]
 
 
-@dataclass(frozen=True)
-class _Source:
-    frames: list[Frame]
-    tagged: TaggedSchema
-    encoding: Encoding
-    records_per_person: int
-    own_size: bool
-    sites: tuple[str, ...] = ()
-
-
 def load_profile_population(
     opened: OpenConfig, base: Path, coins: LotKeys | None = None
 ) -> ProfilePopulation:
-    """Read the data of a configuration as a profile counts them.
-
-    Ranges and lists of columns may be open; `coins` are new by default.
-
-    Raises:
-        ConfigError: if a column has no tag, or declarations contradict each other.
-        DataError: with every problem of the data; nothing is spent.
-    """
+    """Read the data of a configuration, columns open or declared, as a profile does."""
     config = opened.config
     coins = new_coins(config) if coins is None else coins
-    problems = Problems()
-    source = _read(opened, base, problems)
-    columns = profiled_columns(opened, source.encoding)
-    table = raw_table(opened, source.frames, source.tagged.schema, columns, problems)
-    cap = source.records_per_person
+    source = DeclaredSource.of(config, base)
+    schema, cap = source.tagged.schema, source.records_per_person
+    encoding = build_encoding(schema, source.tagged.tiers())
+    columns, problems = profiled_columns(opened, encoding), Problems()
+    if source.built_in is not None:
+        frames = [source.built_in.frame]
+    else:
+        files = data_files(config, base)
+        frames = raw_frames(files, columns_to_read(encoding), problems)
+    table = raw_table(opened, frames, schema, columns, problems)
     everywhere = partition_of(config, table, coins, source.sites)
     codes = everywhere.codes(len(table))
     capped = cap_records(table, codes, cap, config.data.excess_records)
@@ -91,16 +81,14 @@ def load_profile_population(
     )
     counted = sum(len(site.train) for site in sites)
     persons = table.person_count()
-    declared = persons if source.own_size else None
+    declared = None if source.built_in is None else persons
     check_delta(config, len(sites), persons, declared)
     population = Population(
         tagged=source.tagged,
-        encoding=source.encoding,
+        encoding=encoding,
         sites=sites,
         units=public_units(config, len(sites), counted, declared),
         records_per_person=cap,
-        clamped={},
-        undeclared={},
         dropped=capped.dropped,
         strangers=capped.elsewhere,
         ignored=table.ignored,
@@ -110,11 +98,7 @@ def load_profile_population(
 
 
 def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
-    """Return a site's units with raw values.
-
-    The table comes from `raw_table`, `train` are its rows for training; those for tests
-    are not looked at. A person may have `cap` rows.
-    """
+    """Return a site's units with raw values of its training rows, `cap` a person."""
     nothing = np.zeros(len(table))
     own = PersonRows(
         table.numbers(_RAW), nothing, table.persons, keys=keys_of_rows(table)
@@ -137,34 +121,12 @@ def profiled_columns(
 
 def _profiled(opened: OpenConfig, encoding: Encoding, name: str) -> ProfiledColumn:
     column, tier = encoding.schema.by_name(name), encoding.tiers[name]
-    kind: ProfiledKind
-    if column.kind == "number":
-        kind = "number"
-    elif column.kind == "category":
-        kind = "category"
-    else:
-        kind = "flag"
+    kind: ProfiledKind = "flag"
+    if column.kind == "number" or column.kind == "category":
+        kind = column.kind
     if name in opened.columns:
         return ProfiledColumn(name, kind, tier)
     return ProfiledColumn(name, kind, tier, column.range, column.values)
-
-
-def _read(opened: OpenConfig, base: Path, problems: Problems) -> _Source:
-    config = opened.config
-    data = config.data
-    if data.source is not None and is_builtin(data.source):
-        made = load_builtin(data.source, **data.generator.model_dump(exclude_none=True))
-        tagged = tagged_schema_of(config, made, base)
-        encoding = build_encoding(tagged.schema, tagged.tiers())
-        cap = records_per_person_of(config, made)
-        return _Source([made.frame], tagged, encoding, cap, True, made.sites)
-    tagged = tagged_schema_of(config, base=base)
-    encoding = build_encoding(tagged.schema, tagged.tiers())
-    files = data.sites.files if data.sites else None
-    paths = [base / file for file in files or (data.source or "",)]
-    frames = raw_frames(paths, columns_to_read(encoding), problems)
-    cap = records_per_person_of(config)
-    return _Source(frames, tagged, encoding, cap, own_size=False)
 
 
 def columns_to_read(encoding: Encoding) -> list[str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buying a profile: a run of its own, with folder, log and claim, but no model.
 
-It is charged like every run, so its answers are verified and paid for like the rest.
 The run that uses it (`[data] profile = "FOLDER"`) reads its claim and takes its cost
 off its own budget.
 
@@ -10,10 +9,9 @@ off its own budget.
     bought = buy_profile(path, epsilon, out)           # charged, released, written
 
 A profile is planned for all columns. Where noise would hide the values of a tier whose
-columns are all declared, nothing needs to be learned there: the tier is left out, the
-most sensitive first, and its part goes to the others. So are the keys of persons. Where
-open columns would be hidden, the budget is too small, and the smallest one that is not
-is searched for.
+columns are all declared, the tier is left out, the most sensitive first, and its part
+goes to the others. So are the keys of persons. Where open columns would be hidden, the
+budget is too small, and the smallest one that is not is searched for.
 """
 
 import math
@@ -70,7 +68,6 @@ DEFAULT_PART = 0.25
 Squares of Gaussian privacy add up, so the run that follows keeps about 97 % of its
 epsilon, and ranges and lists of its own noise are worth more than that."""
 
-
 _MOST_PART = 0.99
 """A profile that took all of the budget would be of no use: nothing could follow."""
 _HALVINGS = 12
@@ -81,11 +78,8 @@ _HALVINGS = 12
 class PricedProfile:
     """A profile that can be bought; nothing is spent yet.
 
-    Attributes:
-        priced: its programme and population.
-        columns: that are profiled.
-        left_out: declared columns of which noise would leave nothing; PERSONS if that
-            is so for their keys.
+    `left_out` are declared columns of which noise would leave nothing, PERSONS for
+    their keys.
     """
 
     priced: PricedRun
@@ -113,12 +107,8 @@ def priced_profile(
 
     It costs a record `epsilon` at most, and the same part of every cap. The
     configuration is that of the run that it is for, with paths relative to `base`;
-    `resume` is the folder of a purchase that is continued.
-
-    Raises:
-        ConfigError: if the configuration has no use for a profile, or the budget is
-            too small for any answer; with the smallest one that is not.
-        DataError: with every problem of the data.
+    `resume` is the folder of a purchase that is continued. If the budget is too small
+    for any answer, the `ConfigError` has the smallest one that is not.
     """
     require_use(opened.config, epsilon)
     if opened.config.federation.engine == "flare":
@@ -138,19 +128,17 @@ def price_profile(
     epsilon: float,
     limits: Sequence[SiteLimits] = (),
 ) -> PricedProfile:
-    """Price a profile of a population, whose data may be elsewhere.
-
-    The configuration comes from `profile_configuration`.
-
-    Raises:
-        ConfigError: if the budget is too small for any answer.
-    """
-    pricing = ProfilePricing.of(config, found, base, limits)
-    plan = pricing.useful(epsilon)
-    policy = pricing.stated.policy
-    priced = PricedRun(
-        config, found.population, plan.programme, plan.budget, (), policy
-    )
+    """Price a profile of a population, whose data may be elsewhere."""
+    population = found.population
+    stated = stated_budget(config, population, base)
+    facts = public_facts(config, population, ())
+    choices = choices_of(config, stated.terms, {})
+    pricing = _Pricing(config, facts, choices, stated, found.columns, tuple(limits))
+    plan = pricing.plan(epsilon)
+    if plan.hidden:
+        raise ConfigError([pricing.too_small(epsilon, plan.hidden)])
+    policy = stated.policy
+    priced = PricedRun(config, population, plan.programme, plan.budget, (), policy)
     asked = tuple(c for c in found.columns if c.name not in plan.left_out)
     return PricedProfile(priced, asked, plan.left_out)
 
@@ -166,12 +154,8 @@ def buy_profile(
     """Release a profile of the data of a configuration file.
 
     It costs a record `epsilon` at most, a quarter of the budget by default. The run has
-    the folder `out`; with `resume` an interrupted one is continued.
-
-    Raises:
-        ConfigError, DataError: with every problem; nothing was written or spent.
-        RunFolderError: if the folder cannot be used.
-        Refused: if it could not be paid for.
+    the folder `out`; with `resume` an interrupted one is continued. Before it is paid
+    for nothing is written or spent.
     """
     opened, text = load_open(path), config_text(path)
     if epsilon is None:
@@ -189,7 +173,11 @@ def keep_profile(found: PricedProfile, folder: Path) -> FederationProfile:
     It follows from the released state, so it costs nothing, and after a crash it is
     done again. The log names its digest, since the run that uses it reads no other.
     """
-    profile = _released(found, folder)
+    priced = found.priced
+    _, _, memory = towers.from_bytes(read_plain(folder / STATE, MOST_OF_A_MODEL))
+    told = tables_so_far(priced.programme, memory)
+    people = float(priced.population.units)
+    profile = build_profile(told, found.columns, priced.programme.sites, people)
     content = profile.to_bytes()
     write_atomically(folder / PROFILE, content)
     evidence = read_evidence(folder)
@@ -198,14 +186,6 @@ def keep_profile(found: PricedProfile, folder: Path) -> FederationProfile:
         if isinstance(logged, UnloggedExport):
             raise RunFolderError(f"the profile is not logged: {logged.reason}")
     return profile
-
-
-def _released(found: PricedProfile, folder: Path) -> FederationProfile:
-    priced = found.priced
-    _, _, memory = towers.from_bytes(read_plain(folder / STATE, MOST_OF_A_MODEL))
-    told = tables_so_far(priced.programme, memory)
-    people = float(priced.population.units)
-    return build_profile(told, found.columns, priced.programme.sites, people)
 
 
 def require_use(config: Config, epsilon: float) -> None:
@@ -246,14 +226,10 @@ def profile_configuration(config: Config) -> Config:
 
 
 @dataclass(frozen=True)
-class ProfilePlan:
-    """A programme and its budget.
+class _Plan:
+    """A programme, its budget, and the columns of which noise would leave nothing.
 
-    Attributes:
-        programme: of the profile.
-        budget: that it keeps to.
-        left_out: declared columns of which noise would leave nothing.
-        hidden: tables of other columns of which noise would leave nothing.
+    Those that are declared are `left_out`; `hidden` are tables of the others.
     """
 
     programme: Programme
@@ -263,7 +239,7 @@ class ProfilePlan:
 
 
 @dataclass(frozen=True)
-class ProfilePricing:
+class _Pricing:
     """Everything that pricing a profile needs, but its budget."""
 
     config: Config
@@ -271,23 +247,9 @@ class ProfilePricing:
     choices: Choices
     stated: StatedBudget
     columns: tuple[ProfiledColumn, ...]
-    limits: tuple[SiteLimits, ...] = ()
+    limits: tuple[SiteLimits, ...]
 
-    @classmethod
-    def of(
-        cls,
-        config: Config,
-        found: ProfilePopulation,
-        base: Path,
-        limits: Sequence[SiteLimits] = (),
-    ) -> "ProfilePricing":
-        """Take the public facts about a population, and the stated budget."""
-        stated = stated_budget(config, found.population, base)
-        facts = public_facts(config, found.population, ())
-        choices = choices_of(config, stated.terms, {})
-        return cls(config, facts, choices, stated, found.columns, tuple(limits))
-
-    def plan(self, epsilon: float) -> ProfilePlan:
+    def plan(self, epsilon: float) -> _Plan:
         """Return the plan of a budget; it may be too small."""
         budget = budget_within_limits(self.stated.purchase(epsilon), self.limits)
         left_out: tuple[str, ...] = ()
@@ -300,19 +262,8 @@ class ProfilePricing:
             idle = self._idle(left_out, hidden)
             asked = {column.name for column in self.columns} - {*left_out, *idle}
             if not idle or not asked:
-                return ProfilePlan(programme, budget, left_out, hidden)
+                return _Plan(programme, budget, left_out, hidden)
             left_out += idle
-
-    def useful(self, epsilon: float) -> ProfilePlan:
-        """Return the plan of a budget that is large enough.
-
-        Raises:
-            ConfigError: if it is not, with the smallest one that is.
-        """
-        plan = self.plan(epsilon)
-        if plan.hidden:
-            raise ConfigError([self._too_small(epsilon, plan.hidden)])
-        return plan
 
     def _idle(
         self, left_out: Sequence[str], hidden: Sequence[HiddenShare]
@@ -338,7 +289,8 @@ class ProfilePricing:
         target = self.facts.encoding.schema.target
         return "label" if column.name == target else column.tier.label
 
-    def _too_small(self, epsilon: float, hidden: Sequence[HiddenShare]) -> Problem:
+    def too_small(self, epsilon: float, hidden: Sequence[HiddenShare]) -> Problem:
+        """Return the problem of a budget, with the smallest that is large enough."""
         worst = max(hidden, key=lambda one: one.share)
         seen = "nothing would be seen"
         if worst.share < 1:
@@ -361,16 +313,14 @@ class ProfilePricing:
 
     def _least(self, low: float) -> float | None:
         """Return the smallest useful budget, rounded up; None if all is too little."""
-        high = _MOST_PART * self.config.budget.epsilon
+        most = high = _MOST_PART * self.config.budget.epsilon
         if low >= high or self.plan(high).hidden:
             return None
         for _ in range(_HALVINGS):
             middle = math.sqrt(low * high)
             low, high = (middle, high) if self.plan(middle).hidden else (low, middle)
         step = 10.0 ** (math.floor(math.log10(high)) - 1)
-        return min(
-            math.ceil(high / step) * step, _MOST_PART * self.config.budget.epsilon
-        )
+        return min(math.ceil(high / step) * step, most)
 
 
 def is_open(column: ProfiledColumn) -> bool:

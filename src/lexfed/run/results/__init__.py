@@ -2,6 +2,5 @@
 """The result of a run: metrics, notes, files, and predictions with the model.
 
 Start with `run_result`, which writes model, claim and `result.json` and reads them
-back. Names of fields in `result.json` and of columns in the CSV files are fixed. With
-paid metrics no test row is looked at outside the noised histogram.
+back. Names of fields in `result.json` and of columns in the CSV files are fixed.
 """

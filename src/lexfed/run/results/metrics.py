@@ -7,8 +7,7 @@ are computed and the claim lists the test rows as not covered.
 
 A line of `metrics.csv` and `adaptation.csv` follows its round's release, so a crash can
 leave a file one line short or with half a line, never ahead of the release. On
-resuming, every line that does not belong to a durable round is dropped and the last
-round's line is written again.
+resuming, the last round's line is written again.
 """
 
 import csv
@@ -79,16 +78,13 @@ class MetricsFile:
     """
 
     def __init__(self, path: Path, names: Sequence[str], durable: int) -> None:
-        """Open or create the file and drop lines after the last durable round.
-
-        `names` are those of the metrics, in order.
-        """
+        """Open or create the file and drop lines after the last durable round."""
         self._path = path
         self._names = tuple(names)
         header = ["round", "stage", *names]
         known = {str(number) for number in range(1, durable + 1)}
-        kept = [row for row in _whole_rows(path) if row and row[0] in known]
-        kept = [row for row in kept if len(row) == len(header)]
+        rows = [row for row in _whole_rows(path) if len(row) == len(header)]
+        kept = [row for row in rows if row[0] in known]
         self.last = int(kept[-1][0]) if kept else 0
         write_atomically(path, "".join(map(_line, [header, *kept])).encode())
 
@@ -127,9 +123,8 @@ def _line(values: Sequence[str]) -> str:
 class RoundFiles:
     """The lines that every round adds to `metrics.csv` and `adaptation.csv`.
 
-    The second file is there if anything adapts. The audit log has the noise of every
-    round in its events; this file adds the clip, the step and the score behind them,
-    all derived from released values.
+    The second file is there if anything adapts: the clip, the step and the score behind
+    the noise of every round, all derived from released values.
 
     Guarantees:
         A tower whose adaptation froze is in the audit log, also after a crash.

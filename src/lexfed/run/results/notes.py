@@ -34,8 +34,7 @@ NETWORKS_LEFT_OUT = (
 def notes_of(priced: PricedRun) -> tuple[str, ...]:
     """Return notes for a reader of the result about how it came about.
 
-    Counts of bent values are private, so they are shown where the data are
-    (`Population.remarks`) and are not part of the result.
+    Counts of bent values are private (`Population.remarks`) and not part of the result.
     """
     shapes = priced.programme.shapes
     reasons = [fallback_reason(shape.untrained()) for shape in shapes]
@@ -55,11 +54,7 @@ def adaptation_lines(priced: PricedRun) -> list[str]:
         return []
     lines = []
     if adapting.noise != "none":
-        ranges = {
-            stage.noise_range
-            for stage in priced.programme.stages
-            if stage.noise_range != (1.0, 1.0)
-        }
+        ranges = {stage.noise_range for stage in priced.programme.stages} - {(1.0, 1.0)}
         low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
         lines.append(
             f"noise follows `{adapting.noise}`, {low:.3g} to {high:.3g} times the "
@@ -86,10 +81,7 @@ _FENCE = {
 def adaptation_notes(
     priced: PricedRun, rows: Iterable[Mapping[str, Any]], progress: Progress
 ) -> tuple[str, ...]:
-    """Return lines with the rounds and the noise of each tower.
-
-    `rows` are the events of the run, `progress` is its last state.
-    """
+    """Return the rounds and the noise of each tower, by events and last state."""
     if not priced.programme.adapting.active:
         return ()
     charged: dict[int, list[Release]] = {}

@@ -31,13 +31,7 @@ class Predictions:
 
 
 def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
-    """Score the rows of a CSV or Parquet file, which has the columns up to a tier.
-
-    Raises:
-        RunFolderError: if the folder holds no finished run.
-        AuditError: if model or encoding are not those that the run has logged.
-        DataError: if the table does not match the schema.
-    """
+    """Score the rows of a CSV or Parquet file, which has the columns up to a tier."""
     model, full = released_model(folder, "finish it with `lexfed run --resume`")
     towers = [tower for tower in model.towers if tower.shape.tier <= upto]
     if len(towers) == 0:

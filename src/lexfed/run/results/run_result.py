@@ -25,12 +25,9 @@ class RunResult:
     """The end of a run and its outputs.
 
     Attributes:
-        rounds: number of rounds released.
         lost: rounds that were paid for and lost in a crash, or to a refusing site.
         stopped: the reason why it ended before its last round; empty if it did not.
-        claim: the guarantee; None without privacy.
         gains: the deciding metric with the towers up to each tier.
-        notes: for a reader, such as slow layers.
         adapted: rounds and noise of each tower, where something adapts.
         sketched: findings about persons, columns and sites in tables of counts.
     """
@@ -74,10 +71,7 @@ def finish(
     released: int,
     stopped: str,
 ) -> RunResult:
-    """Write model, claim and result; the last event says that the run is over.
-
-    Everything here follows from the released state, so after a crash it is done again.
-    """
+    """Write model, claim and result, all of which follow from the released state."""
     claim = priced.claim(progress.done)
     paid = paid_metrics(priced, progress.memory)
     result = RunResult(

@@ -6,5 +6,5 @@ Start with `epoch_driver`, which joins, plans and drives the rounds of one set-u
 `run_place` knows the files of a run in the coordinator's kit.
 
 Every process here may end at any time: started again, it goes on where the run folder
-says. A round counts only with receipts of keys in the roster.
+says.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator of a deployment: joins, plans, and drives the rounds of a run.
 
-It has no data. It knows of the sites what they signed, and a round counts only with the
-receipts of keys in the roster. When it is started again it goes on with the
-run folder; sites that were away come back with the statement they began with.
+A round counts only with the receipts of keys in the roster. When the coordinator is
+started again it goes on with the run folder; sites that were away come back with the
+statement they began with.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,10 +43,8 @@ def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> b
     `run` is the name from `run_place.place_run`; `sites` are those that can be reached.
 
     Raises:
-        ConfigError: if the configuration cannot be run.
         Refused: if too few sites take part, naming each and its reason; nothing was
             released.
-        RunFolderError: if something cannot be written; the run can be resumed.
     """
     place = RunPlace(kit, run)
     bundle = place.bundle()
@@ -144,14 +142,13 @@ class _Participants:
         )
 
         def check(name: str, answer: bytes) -> None:
-            expected = ProgrammeConsent(
+            consent = unseal("consent", answer, ProgrammeConsent, self.roster[name])
+            if consent != ProgrammeConsent(
                 run=session.run,
                 name=name,
                 terms=bundle.digest,
                 programme=priced.programme.digest,
-            )
-            consent = unseal("consent", answer, ProgrammeConsent, self.roster[name])
-            if consent != expected:
+            ):
                 raise AuditError("consents to something else")
 
         self._ask(seal("offer", offer, self._signer), check)
@@ -213,12 +210,8 @@ class _Participants:
 def end_profile(kit: Kit, run: str) -> BoughtProfile:
     """Write and log the answers of a finished profile, and return them.
 
-    The sites have answered and forgotten the run; the rest follows from the released
-    state and from their signed statements. So it costs nothing, and can be done again.
-
-    Raises:
-        RunFolderError: if it is no profile, is not finished, or cannot be logged.
-        AuditError: if the statements of the sites are not those of the roster.
+    They follow from the released state and the signed statements of the sites, so it
+    costs nothing and can be done again.
     """
     place = RunPlace(kit, run)
     bundle = place.bundle()

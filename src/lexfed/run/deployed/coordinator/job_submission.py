@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed deploy run`: one FLARE job for every set-up epoch, until the run is finished.
 
-Everything that must survive is in the kits. So this process may end at any time, and
-so may the coordinator: started again, both go on from the run's own folder.
+Everything that must survive is in the kits: this process and the coordinator may end at
+any time, and go on from the run's own folder.
 """
 
 import csv
@@ -62,7 +62,6 @@ def deploy_run(
     a time.
 
     Raises:
-        ConfigError: if the configuration cannot be run in a deployment.
         RunFolderError: if there is a run already, if the coordinator does not answer,
             or if sites are missing; the run can be resumed.
         LexfedError: with the words and the exit code of what ended the epoch.
@@ -157,17 +156,10 @@ class EpochRunner:
     def _epoch(self, least: int) -> EpochOutcome | None:
         """Run one job; return its epoch's outcome, None if its process crashed."""
         coordinator = JobPart(_RUN_EPOCH, {"run": self._place.folder.name})
+        site = JobPart(_SITE_WORK, {})
         with tempfile.TemporaryDirectory() as folder:
-            job = self._admin.submit(
-                write_job(
-                    Path(folder),
-                    self._name,
-                    least,
-                    coordinator,
-                    JobPart(_SITE_WORK, {}),
-                )
-            )
-        self._job = job
+            written = write_job(Path(folder), self._name, least, coordinator, site)
+            self._job = job = self._admin.submit(written)
         try:
             while True:
                 over = self._admin.over(job)
@@ -199,7 +191,11 @@ class EpochRunner:
         measured = _measured(self._place.out)
         if len(measured) <= self._shown:
             return
-        rounds = self._rounds()
+        # A run that learns may end before the last planned round.
+        programme = read_plain(
+            self._place.folder / "programme.json", MOST_OF_A_DOCUMENT
+        )
+        rounds = from_bytes(programme).rounds
         for row in measured[self._shown :]:
             number, stage, *values = row.items()
             done = int(number[1])
@@ -207,12 +203,6 @@ class EpochRunner:
                 said = "   ".join(f"{name} {value}" for name, value in values)
                 self._say(f"  round {done} of {rounds}   {stage[1]}   {said}".rstrip())
         self._shown = len(measured)
-
-    def _rounds(self) -> int:
-        """Return the number of planned rounds; a run that learns may end earlier."""
-        return from_bytes(
-            read_plain(self._place.folder / "programme.json", MOST_OF_A_DOCUMENT)
-        ).rounds
 
 
 def _measured(out: Path) -> list[dict[str, str]]:

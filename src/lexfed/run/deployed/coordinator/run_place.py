@@ -36,8 +36,6 @@ _JOIN = "join.json"
 _PROGRAMME = "programme.json"
 _BASE = "base"
 _PROFILE = "profile"
-
-
 _OUTCOME = "outcome.json"
 
 
@@ -58,19 +56,17 @@ class _OutcomeFile(ClosedModel):
 def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
     """Put a configuration where `drive_epoch` finds it; return the name of its run.
 
-    `profile` is the epsilon that a record pays for a profile; None for training.
-
-    Raises:
-        ConfigError: if it cannot be run in a deployment.
-        RunFolderError: if another configuration has a run of that name.
+    `profile` is the epsilon that a record pays for a profile; None for training. A run
+    of that name with another configuration is a `RunFolderError`.
     """
     bundle = Bundle.read(config_path, profile=profile)
     name = bundle.name
     folder = kit.runs / name
     if (folder / CONFIG).exists():
-        if RunPlace(kit, name).bundle().digest == bundle.digest:
+        place = RunPlace(kit, name)
+        if place.bundle().digest == bundle.digest:
             return name
-        if RunPlace(kit, name).begun:
+        if place.begun:
             raise RunFolderError(
                 f"`{folder}` is a run of another configuration",
                 "choose another `run.name`",
@@ -125,12 +121,7 @@ class RunPlace:
             ) from error
 
     def session(self, bundle: Bundle) -> "JoinRecord":
-        """Return the join record of a run, or begin one.
-
-        Raises:
-            RunFolderError: if its file is damaged, or the run was begun with another
-                configuration.
-        """
+        """Return the join record of a run of this configuration, or begin one."""
         path = self.folder / _JOIN
         try:
             content = read_plain(path, MOST_OF_A_DOCUMENT)
@@ -164,8 +155,8 @@ class RunPlace:
     def settled(self, priced: PricedRun) -> PricedRun:
         """Return the run with the programme that was offered first.
 
-        Another machine may compute the last bits of a float otherwise; a programme that
-        differs in more is refused.
+        Another machine may compute the last bits of a float otherwise; no more may
+        differ.
         """
         path = self.folder / _PROGRAMME
         if not self.begun:
@@ -185,13 +176,9 @@ class RunPlace:
 
 @dataclass(frozen=True)
 class JoinRecord:
-    """The number of a run, and the statements of the sites when it began.
+    """The number of a run, the digest of its terms, and the statements of its sites.
 
-    Attributes:
-        path: of the file it is kept in.
-        run: the number.
-        terms: digest of configuration and files.
-        statements: of all sites, signed; empty until all have joined.
+    The statements are signed; there are none until all have joined.
     """
 
     path: Path
@@ -213,13 +200,7 @@ class JoinRecord:
 
 @dataclass(frozen=True)
 class EpochOutcome:
-    """The end of an epoch, of which FLARE knows only that its process ended.
-
-    Attributes:
-        job: FLARE's name of the job.
-        finished: whether the run came to its end.
-        error: the error that keeps it from going on, if any.
-    """
+    """The end of a FLARE job's epoch, and the error that keeps a run from going on."""
 
     job: str
     finished: bool
@@ -235,9 +216,8 @@ class EpochOutcome:
             "hint": "" if error is None else error.hint,
             "exit_code": 0 if error is None else error.exit_code,
         }
-        write_atomically(
-            folder / _OUTCOME, (json.dumps(outcome, indent=2) + "\n").encode()
-        )
+        text = json.dumps(outcome, indent=2) + "\n"
+        write_atomically(folder / _OUTCOME, text.encode())
 
     @classmethod
     def read(cls, folder: Path, job: str) -> "EpochOutcome | None":

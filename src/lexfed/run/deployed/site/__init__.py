@@ -8,7 +8,6 @@ first round. `consent` keeps which configurations people agreed to, each for one
 `lexfed.ledger.purse`.
 
 The coordinator hears a code word or a fixed sentence, never a number of a ledger or a
-value of a row. Consent is taken before the first round, and a charge is on disk before
-its answer is computed. The files under `KIT/state` outlive versions of the software;
-their names and formats are fixed.
+value of a row. The files under `KIT/state` outlive versions of the software; their
+names and formats are fixed.
 """

@@ -3,10 +3,9 @@
 
     KIT/state/consents.json   {"consents": {digest of the terms: run, or null}}
 
-A coordinator could otherwise ask for anything, and run the same configuration a hundred
-times: every run spends its budget again. So a consent names the digest of configuration
-and files, and the first run that comes with them takes it. A profile is another thing
-than training, so it has another digest.
+A coordinator could otherwise run the same configuration a hundred times: every run
+spends its budget again. So a consent names the digest of configuration and files, and
+the first run that comes with them takes it. A profile has another digest than training.
 """
 
 import json
@@ -44,12 +43,7 @@ class _File(ClosedModel):
 def give_consent(kit: Kit, config_path: Path, profile: float | None = None) -> str:
     """Agree to one run of a configuration; return the digest that was agreed to.
 
-    Agreeing again allows another run, which costs as much again. `profile` is the price
-    of a profile to a record; None for training.
-
-    Raises:
-        ConfigError: if the configuration cannot be run here.
-        RunFolderError: if the consent cannot be written, or the site is at work.
+    Agreeing again allows another run. `profile` is its price; None for training.
     """
     bundle = _checked(kit, config_path, profile)
     with SiteLock(kit, _LOCK):
@@ -66,9 +60,9 @@ def cost_in_words(
     tagged = tagged_schema_of(config, base=config_path.parent)
     own = {name: tag.tier for name, tag in tagged.tags.items()}
     tiers = {n: max(tier, rules.tiers.get(n, tier)) for n, tier in own.items()}
+    sites = ", ".join(bundle.sites)
     lines = [
-        f"run `{bundle.name}` with {len(bundle.sites)} sites: "
-        + ", ".join(bundle.sites),
+        f"run `{bundle.name}` with {len(bundle.sites)} sites: {sites}",
         f"digest {bundle.digest}",
         *_tells(bundle),
         *_uses(OwnProfiles(kit).claim(config, config_path.parent)),
@@ -100,15 +94,9 @@ def take_consent(kit: Kit, terms: str, run: str) -> None:
 def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
     bundle = Bundle.read(path, profile=profile)
     if kit.name not in bundle.sites:
-        raise ConfigError(
-            [
-                Problem(
-                    "`data.sites.files`",
-                    f"site `{kit.name}` is not among the sites of this run",
-                    "nothing to consent to: nobody can ask it for anything",
-                )
-            ]
-        )
+        what = f"site `{kit.name}` is not among the sites of this run"
+        hint = "nothing to consent to: nobody can ask it for anything"
+        raise ConfigError([Problem("`data.sites.files`", what, hint)])
     OwnProfiles(kit).claim(bundle.config, path.parent)  # refuses what is not known here
     tagged = tagged_schema_of(bundle.config, base=path.parent)
     require_weights(bundle.config, build_encoding(tagged.schema, tagged.tiers()))
@@ -116,7 +104,6 @@ def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
 
 
 def _tells(bundle: Bundle) -> list[str]:
-    """Describe a profile; nothing for training."""
     if bundle.profile is None:
         return []
     lines = ["a PROFILE: no model; ranges, counts of values and missing values"]
@@ -128,7 +115,6 @@ def _tells(bundle: Bundle) -> list[str]:
 
 
 def _uses(before: Claim | None) -> list[str]:
-    """State the cost of a profile that the run uses, if there is one."""
     if before is None:
         return []
     return [

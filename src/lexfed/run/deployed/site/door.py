@@ -5,7 +5,7 @@ The site trusts the coordinator with nothing it can check. It joins for configur
 its people consented to, computes the programme itself from the signed statements of
 all, prices it with its own ledger, and from then on answers queries of that programme
 and no other. Whatever goes wrong, the coordinator hears a code word; the reason is in
-the site's own log. Neither holds a value of a row.
+the site's own log.
 """
 
 import time
@@ -31,9 +31,14 @@ LOG = "site.log"
 """The notes of a site to its own people, in `KIT/state`."""
 
 
-def open_site(kit: Kit, data: Path) -> "SiteDoor":
-    """Return the door of a site, for the process of one job."""
-    return SiteDoor(kit, data)
+_CODES: tuple[tuple[type[LexfedError], RefusalCode], ...] = (
+    (SiteBusy, "busy"),
+    (DataError, "data"),
+    (ConfigError, "configuration"),
+    (Refused, "budget"),
+    (AuditError, "message"),
+)
+"""Code words for errors; any other of ours is one of the site's state."""
 
 
 class SiteDoor:
@@ -50,7 +55,6 @@ class SiteDoor:
     """
 
     def __init__(self, kit: Kit, data: Path) -> None:
-        """Use `open_site` instead."""
         self._kit = kit
         self._steps = SiteEnrolment(kit, data, partial(self._note, "budget"))
         self._lock: SiteLock | None = None
@@ -74,18 +78,11 @@ class SiteDoor:
             return self._step(kind, content)
         except StepRefusal as error:
             why, reason = error.why, str(error)
-        except SiteBusy as error:
-            why, reason = "busy", error.message
-        except DataError as error:
-            why, reason = "data", error.message
-        except ConfigError as error:
-            why, reason = "configuration", error.message
-        except Refused as error:
-            why, reason = "budget", error.message
-        except AuditError as error:
-            why, reason = "message", error.message
         except LexfedError as error:
-            why, reason = "state", error.message
+            why = next(
+                (code for kind, code in _CODES if isinstance(error, kind)), "state"
+            )
+            reason = error.message
         except Exception as error:  # its text might hold anything
             why, reason = "defect", type(error).__name__
         self._note(why, reason)
@@ -105,7 +102,6 @@ class SiteDoor:
         return steps[kind](content)
 
     def _round(self, content: bytes) -> bytes:
-        """Answer a message of the rounds."""
         if self._steps.rounds is None:
             return self._refusal("no programme was agreed on")
         try:

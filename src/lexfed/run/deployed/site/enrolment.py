@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a site before the first round: state, compare, consent, open ledgers.
-
-A step that fails leaves nothing behind that a later one could build on.
-"""
+"""The steps of a site before the first round: state, compare, consent, open ledgers."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -81,13 +78,13 @@ _Message = TypeVar("_Message", bound=ClosedModel)
 
 
 class SiteEnrolment:
-    """Join, plan, begin; each needs the one before.
+    """Join, plan, begin; each needs the one before, and one that fails changes nothing.
 
-    `rounds` handles the messages of rounds once all steps are done.
+    `rounds` handles the messages of rounds once all steps are done, `note` hears why a
+    round is not paid.
     """
 
     def __init__(self, kit: Kit, data: Path, note: SiteLogWriter) -> None:
-        """Read roster and key of a kit; `note` hears why a round is not paid."""
         self._kit = kit
         self._data = data
         self._note = note
@@ -117,17 +114,11 @@ class SiteEnrolment:
         kept = RunState(self._kit, asked.run)
         bundle.write(kept.terms)
         tagged = tagged_schema_of(config, base=kept.terms)
-        own = read_own_data(
-            bundle, kept.terms, tagged, self._data, _coins(kept, config)
-        )
+        coins = _coins(kept, config)
+        own = read_own_data(bundle, kept.terms, tagged, self._data, coins)
+        rules, public = OwnRules.read(self._kit), self._signer.public
         statement = site_statement(
-            bundle,
-            asked.run,
-            name,
-            tagged,
-            OwnRules.read(self._kit),
-            own.units,
-            self._signer.public,
+            bundle, asked.run, name, tagged, rules, own.units, public
         )
         sealed = seal("statement", statement, self._signer)
         self._joined = _SiteJoin(asked.run, bundle, kept, sealed, own.units)
@@ -167,7 +158,6 @@ class SiteEnrolment:
         return seal("consent", answer, self._signer)
 
     def _computed(self, joined: _SiteJoin, offer: ProgrammeOffer) -> PricedRun:
-        """Return the programme that the statements give, computed here."""
         bundle = joined.bundle
         try:
             sealed = unpacked_statements(offer.statements, bundle.sites)
@@ -236,19 +226,16 @@ class SiteEnrolment:
     def _masked(
         self, priced: PricedRun, joined: _SiteJoin, begin: RunStart, site: Site
     ) -> Handler:
-        """Return the handler of rounds; behind masks where sums leave masked."""
         programme = priced.programme
         if programme.cohort is None:
             return site.handle
         keys = {name: self._roster[name] for name in programme.sites}
         leader = bytes.fromhex(begin.coordinator)
         agreed_on = epoch_settings(programme, begin.log, keys, leader)
-        return MaskedSite(
-            site, seat_identity(self._signer), joined.state.settings(agreed_on)
-        ).handle
+        settings = joined.state.settings(agreed_on)
+        return MaskedSite(site, seat_identity(self._signer), settings).handle
 
     def _ledger(self, priced: PricedRun, joined: _SiteJoin) -> SitePurse | None:
-        """Open the ledgers that pay for this run."""
         self._open.close()  # a run that could not begin may have left it open
         rules = priced.site_ledger(self._kit.name)
         # An answer leaves at once, so no round is asked again.
@@ -262,12 +249,8 @@ class SiteEnrolment:
             return None
         own = FileLedger(joined.state.ledger, rules)
         self._open.callback(own.close)
-        return SitePurse(
-            own,
-            None if test else lasting,
-            pending=joined.state.pending,
-            note=self._note,
-        )
+        paying = None if test else lasting
+        return SitePurse(own, paying, pending=joined.state.pending, note=self._note)
 
     def _lasting(self) -> LastingLedger:
         rules = OwnRules.read(self._kit)

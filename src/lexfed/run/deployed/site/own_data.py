@@ -45,11 +45,7 @@ class OwnData:
 def read_own_data(
     bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, coins: LotKeys
 ) -> OwnData:
-    """Read a site's file; a `DataError` has every problem of it.
-
-    `base` is the folder of the files that the configuration names; `coins` are the
-    site's, for this run.
-    """
+    """Read a site's file; `base` has the files that the configuration names."""
     config, raw = bundle.config, bundle.profile is not None
     if raw:
         table = _raw_table(bundle, tagged, data)
@@ -65,7 +61,6 @@ def read_own_data(
 
 
 def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
-    """Read the columns of a profile as they are in the file."""
     encoding = build_encoding(tagged.schema, tagged.tiers())
     columns = profiled_columns(bundle.opened, encoding)
     problems = Problems()

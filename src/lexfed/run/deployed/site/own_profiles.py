@@ -7,9 +7,8 @@ that promises, from the programme that it computed itself:
 
     KIT/state/runs/<number of the run>/{claim.json, encoding.json}
 
-A run with `data.profile` brings the profile with its claim and its columns. The site
-looks for a record of its own with the same releases and the same columns, and takes off
-what the record says.
+A run with `data.profile` brings the profile. The site looks for a record of its own
+with the same releases and the same columns, and takes off what the record says.
 """
 
 import json
@@ -29,11 +28,7 @@ from lexfed.privacy.claim.schema import Claim, counted_releases
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.deployed.site.run_state import RunState
 from lexfed.run.deployed.terms.bundle import CLAIM, ENCODING
-from lexfed.run.earlier_runs import (
-    composition_obstacle,
-    content_of,
-    read_profile,
-)
+from lexfed.run.earlier_runs import composition_obstacle, content_of, read_profile
 from lexfed.run.pricing.priced_run import PricedRun
 
 _KEY = "`data.profile`"
@@ -58,11 +53,7 @@ class OwnProfiles:
         return same and state.keep(CLAIM, canonical_bytes(dump_claim(claim)))
 
     def claim(self, config: Config, base: Path) -> Claim | None:
-        """Return the claim of the profile that a run uses; None if it uses none.
-
-        A profile that the site has no record of is a `ConfigError`. `base` is the
-        folder of the files that the configuration names.
-        """
+        """Return the claim on record here of the profile that a run uses, if any."""
         found = self._record(config, base)
         return None if found is None else found[0]
 
@@ -70,8 +61,6 @@ class OwnProfiles:
         self, config: Config, base: Path, tagged: TaggedSchema
     ) -> tuple[CountedRelease, ...]:
         """Return the releases of a run's profile, by the site's own record.
-
-        `tagged` are its columns, with the tiers that all agreed on.
 
         Guarantees:
             Refused unless the site agreed to this profile itself, and person, label,
@@ -109,13 +98,10 @@ class OwnProfiles:
     def _records(self) -> Iterator[tuple[Claim, Any]]:
         for path in sorted(self._runs.glob(f"*/{CLAIM}")):
             try:
-                columns = json.loads(_content(path.parent / ENCODING))
-                yield load_claim(_content(path)), columns
+                kept = read_plain(path.parent / ENCODING, MOST_OF_A_DOCUMENT)
+                claim = load_claim(read_plain(path, MOST_OF_A_DOCUMENT))
+                yield claim, json.loads(kept)
             except (OSError, ValueError, LexfedError) as error:
                 raise RunFolderError(
                     f"`{path.parent}` is damaged", "restore it from a copy"
                 ) from error
-
-
-def _content(path: Path) -> bytes:
-    return read_plain(path, MOST_OF_A_DOCUMENT)

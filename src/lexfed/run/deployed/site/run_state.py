@@ -19,7 +19,6 @@ Another run has another number, another consent and another ledger.
 
 import os
 import re
-from pathlib import Path
 from typing import Self
 
 from lexfed.data.people.lots import LotKeys
@@ -40,24 +39,15 @@ class RunState:
     """The folder of one run at a site."""
 
     def __init__(self, kit: Kit, run: str) -> None:
-        """Make the folder, if it is not there."""
         self.folder = kit.state / "runs" / run
         self.terms = self.folder / "terms"
+        self.ledger = self.folder / "ledger.jsonl"
+        self.pending = self.folder / "pending.json"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             reason = system_reason(error)
             raise RunFolderError(f"cannot write `{self.folder}`: {reason}") from error
-
-    @property
-    def ledger(self) -> Path:
-        """The site's ledger of this run."""
-        return self.folder / "ledger.jsonl"
-
-    @property
-    def pending(self) -> Path:
-        """The charge that was begun last."""
-        return self.folder / "pending.json"
 
     def keep(self, name: str, content: bytes) -> bool:
         """Write something once; say whether it is what was written the first time."""
@@ -103,8 +93,7 @@ class RunState:
     def settings(self, agreed: EpochSettings) -> EpochSettings:
         """Return the settings of masked sums, of which each epoch is entered once.
 
-        A site that restarts has forgotten the secrets of its epoch. Nobody can have it
-        enter the same epoch with others.
+        A site that restarts has forgotten the secrets of its epoch.
         """
         entered: list[int] = []
 
@@ -140,10 +129,7 @@ class SiteBusy(RunFolderError):
 
 
 class SiteLock:
-    """The lock of a site's state; the system frees it when its process ends.
-
-    A lock that another process holds is a `SiteBusy`.
-    """
+    """The lock of a site's state; `SiteBusy` if another process holds it."""
 
     def __init__(self, kit: Kit, name: str = "lock") -> None:
         path = kit.state / name

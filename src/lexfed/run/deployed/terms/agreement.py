@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a configuration and everybody's statements to a priced programme.
 
-The coordinator computes it to offer it, and every site computes it to compare: nobody
-has to believe anybody's arithmetic. No row is looked at.
+The coordinator computes it to offer it, every site to compare it: nobody has to believe
+anybody's arithmetic.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,7 @@ from lexfed.data.encoding import build_encoding
 from lexfed.run.deployed.signed_messages import SiteStatement
 from lexfed.run.deployed.terms.bundle import Bundle, require_weights
 from lexfed.run.deployed.terms.site_statements import limits_of, strictest_tags
-from lexfed.run.earlier_runs import (
-    ProfileReleaseReader,
-    profile_releases,
-)
+from lexfed.run.earlier_runs import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import (
     Population,
     RemoteSites,
@@ -35,44 +32,34 @@ def agreed_programme(
     statements: Sequence[SiteStatement],
     before: ProfileReleaseReader = profile_releases,
 ) -> PricedRun:
-    """Return the programme that follows from a configuration and all statements.
+    """Return the programme that follows from a configuration and checked statements.
 
-    The statements are checked and in the order of the programme. `before` finds the
-    releases of a profile that the run uses; a site looks into its own records.
+    `before` finds the releases of a profile that the run uses; a site looks into its
+    own records.
 
     Guarantees:
         Every column has the most sensitive tier that anybody states.
         No budget exceeds what any site allows.
-
-    Raises:
-        ConfigError: if the configuration contradicts itself or its budget policy.
-        AuditError: if a statement does not fit the configuration.
     """
     if bundle.profile is not None:
         return agreed_profile(bundle, bundle.profile, base, statements).priced
-    population = remote_population(bundle, base, statements)
-    limits = tuple(map(limits_of, statements))
-    return price(
-        bundle.config, population, base, OutsideTerms(limits=limits, before=before)
-    )
+    population = _remote_population(bundle, base, statements)
+    outside = OutsideTerms(limits=tuple(map(limits_of, statements)), before=before)
+    return price(bundle.config, population, base, outside)
 
 
 def agreed_profile(
     bundle: Bundle, epsilon: float, base: Path, statements: Sequence[SiteStatement]
 ) -> PricedProfile:
-    """Return the profile that follows from a configuration and all statements.
-
-    It may cost a record at most `epsilon`; a budget too small for any answer is a
-    `ConfigError`.
-    """
-    population = remote_population(bundle, base, statements)
+    """Return the profile that follows from a configuration, statements and a price."""
+    population = _remote_population(bundle, base, statements)
     columns = profiled_columns(bundle.opened, population.encoding)
     found = ProfilePopulation(population, columns)
     limits = [*map(limits_of, statements)]
     return price_profile(bundle.config, found, base, epsilon, limits)
 
 
-def remote_population(
+def _remote_population(
     bundle: Bundle, base: Path, statements: Sequence[SiteStatement]
 ) -> Population:
     """Return the population of sites whose data are elsewhere, without any row."""
@@ -93,9 +80,6 @@ def remote_population(
         sites=(),
         units=public_units(config, len(statements), sum(train) if counts else None),
         records_per_person=records_per_person_of(config),
-        clamped={},
-        undeclared={},
-        dropped=0,
         classes=classes_of(config, encoding),
         importance=importance,
         elsewhere=RemoteSites(

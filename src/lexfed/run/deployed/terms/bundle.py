@@ -7,8 +7,8 @@ travels together, and the digest is over all of it. What is under that digest mu
 change: people have consented to it.
 
 A site computes the whole programme and reads the whole model in every query. A run that
-no machine could hold, or no message carry, is refused in words by the first reader of
-the configuration, before any consent, and not by an error in the middle of a run.
+no machine could hold, or no message carry, is refused by the first reader of the
+configuration, before any consent.
 """
 
 import hashlib
@@ -43,8 +43,6 @@ ENCODING = "encoding.json"
 """File of a profile that training uses, beside its answers."""
 MOST_BYTES = 1 << 20
 """Most bytes of each file: policies and catalogues are pages, not books."""
-
-
 MOST_ROUNDS = 10_000
 """Most rounds of a tower: each is a few hundred bytes of the compared programme."""
 MOST_WEIGHTS = 10_000_000
@@ -69,13 +67,7 @@ class Bundle:
     def read(
         cls, path: Path, base: Path | None = None, profile: float | None = None
     ) -> "Bundle":
-        """Read a configuration and the files it names.
-
-        Its paths are relative to `base`, by default its own folder.
-
-        Raises:
-            ConfigError: if it cannot be read, or not be run in a deployment.
-        """
+        """Read a deployable configuration, and the files it names beside `base`."""
         try:
             text = config_text(path)
         except (OSError, UnicodeDecodeError) as error:
@@ -88,19 +80,15 @@ class Bundle:
                 file = (base or path.parent) / name
                 files[name] = read_plain(file, MOST_BYTES, links=True)
             except OSError as error:
-                problem = Problem(
-                    f"`{name}`", f"cannot be read: {system_reason(error)}"
-                )
-                raise ConfigError([problem]) from error
+                what = f"cannot be read: {system_reason(error)}"
+                raise ConfigError([Problem(f"`{name}`", what)]) from error
         return cls(text, files, profile)
 
     @cached_property
     def config(self) -> Config:
         """The configuration; for a profile, without the parts that only training has.
 
-        Raises:
-            ConfigError: with every problem, also of running it in a deployment, and
-                of files that it does not name.
+        A `ConfigError` has every problem of running it in a deployment.
         """
         config = _decided(self.text, CONFIG, self.profile)
         if set(self.files) != set(named_files(config)):
@@ -153,7 +141,6 @@ class Bundle:
 
 
 def _decided(text: str, name: str, profile: float | None) -> Config:
-    """Return the configuration of a text, if it can be run in a deployment."""
     if profile is None:
         config = loads(text, name)
     else:

@@ -12,8 +12,8 @@
                     data_set = "patients"
 
 Both files may be left out. A site can be stricter than a configuration, never looser:
-of two tiers the more sensitive counts, of two budgets the smaller. The rules are the
-site's own and nothing of them comes over the network.
+of two tiers the more sensitive counts, of two budgets the smaller. Nothing of the rules
+comes over the network.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,16 @@ from lexfed.config.text.findings import hidden_in
 from lexfed.data.schema import Schema
 from lexfed.errors import AuditError, ConfigError, Problem
 from lexfed.federation.flare.kit.folder import Kit
-from lexfed.law.tags import Tag, TaggedSchema
+from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.audit_log.logbook import by_label, name_of
 from lexfed.run.deployed.signed_messages import SiteStatement, UnitCounts, unseal
 from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.pricing.site_budgets import SiteLimits
+from lexfed.run.pricing.site_budgets import SiteLimits, by_tier
 from lexfed.signing.strict_text import decode_base64, encode_base64
-from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.tiers import Tier
 from lexfed.toml_text import parse_toml
 from lexfed.version import __version__
-
-LEDGER = "lasting.ledger"
 
 
 class _BudgetTable(ConfigTable):
@@ -86,16 +84,11 @@ class OwnRules:
         """Read the site's own files; a `ConfigError` names what is not understood."""
         site = _parsed(_SiteFile, kit.folder / "site.toml")
         tags = _parsed(_TagsFile, kit.folder / "tags.toml")
-        caps = {
-            tier: cap
-            for tier in MODEL_TIERS
-            if (cap := getattr(site.budget.caps, tier.label)) is not None
-        }
         file = site.ledger.file
         return cls(
             tiers={name: tag.as_tier for name, tag in tags.columns.items()},
-            limits=SiteLimits(site.budget.epsilon, caps),
-            ledger=kit.state / LEDGER if file is None else kit.folder / file,
+            limits=SiteLimits(site.budget.epsilon, by_tier(site.budget.caps)),
+            ledger=kit.state / "lasting.ledger" if file is None else kit.folder / file,
             data_set=site.ledger.data_set,
         )
 
@@ -144,8 +137,8 @@ def site_statement(
 ) -> SiteStatement:
     """Return a site's statement about itself.
 
-    `units` are its persons for training and for testing, `public` is the key of its
-    receipts. A rule for a column that is not there is a `ConfigError`.
+    `units` are its persons for training and for testing, `public` the key of its
+    receipts.
     """
     config, own = bundle.config, {n: tag.tier for n, tag in tagged.tags.items()}
     strangers = [column for column in rules.tiers if column not in own]
@@ -192,15 +185,13 @@ def read_statements(
     """Return the statements of all sites, in the order of the programme.
 
     `sealed` has the signed statements about the terms of a bundle, `roster` everybody's
-    public keys.
+    public keys. An `AuditError` names the first site whose statement is not as it must
+    be.
 
     Guarantees:
         There is exactly one statement of every site of the configuration, signed with
         its key in the roster, for this run and this configuration, and it names the
         same key.
-
-    Raises:
-        AuditError: naming the first site whose statement is not so.
     """
     statements = []
     for name in bundle.sites:
@@ -231,11 +222,7 @@ def read_statements(
 def strictest_tags(
     tagged: TaggedSchema, statements: Sequence[SiteStatement]
 ) -> TaggedSchema:
-    """Return the tags with the most sensitive tier that any site states.
-
-    Raises:
-        AuditError: if a site states other columns, or a tier below the configuration's.
-    """
+    """Return the tags with the most sensitive tier that any site states."""
     schema = declaration_digest(tagged.schema)
     tags = dict(tagged.tags)
     for statement in statements:
@@ -248,15 +235,11 @@ def strictest_tags(
                     f"statement of site `{statement.name}`: column `{column}` is less "
                     "sensitive than the configuration says"
                 )
-            if tier > tags[column].tier:
-                tags[column] = _raised(tags[column], tier)
+            tag = tags[column]
+            if tier > tag.tier:
+                why = f"a site holds it to be {tier.label}; before: {tag.reason}"
+                tags[column] = replace(tag, tier=tier, reason=why, by="person")
     return TaggedSchema(tagged.schema, tags, tagged.asked)
-
-
-def _raised(tag: Tag, tier: Tier) -> Tag:
-    """Return a tag as the strictest site has it."""
-    why = f"a site holds it to be {tier.label}; before: {tag.reason}"
-    return replace(tag, tier=tier, reason=why, by="person")
 
 
 def packed_statements(
