@@ -215,7 +215,10 @@ class LastingLedger:
     def _require_open(
         self, book: Book, run: str, number: int, *, same: bool, again: bool
     ) -> None:
-        """Refuse a round that was paid for already, unless nothing of it has left."""
+        """Refuse a round that was paid for already, unless nothing of it has left.
+
+        A process that releases at once takes no round that another one holds open.
+        """
         known = book.run(run)
         mine = (run, number) in self._mine
         if same and (mine or (again and known.open == number)):

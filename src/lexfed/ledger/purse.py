@@ -20,10 +20,10 @@ charge a number of its own in the lasting ledger.
 
 **When the process dies between the two.** In one process the journal of the run has the
 round, and the lasting ledger says whether something of it can have left
-(`PaidRounds.open`). A site elsewhere keeps the charge that it is about to make in a
-file (`pending`), on disk before the lasting ledger is charged. That distinguishes a
-death in between, after which the run's ledger catches up and the round is lost, from an
-older copy of the run's ledger, which pays for nothing.
+(`PaidRounds.open`). A site elsewhere has no journal: it keeps the charge that it is
+about to make in a file (`pending`), on disk before the lasting ledger is charged. That
+distinguishes a death in between, after which the run's ledger catches up and the round
+is lost, from an older copy of the run's ledger, which pays for nothing.
 """
 
 import hashlib
@@ -56,7 +56,6 @@ class ChargeTerms:
 
     Attributes:
         run: its name, one for ever.
-        unit: the unit that its releases protect.
         neighbours: the relation that it was planned under.
         sites_per_person: number of sites at which a person may be.
         again: whether a round may be asked again after a crash, until it is published;
@@ -83,7 +82,7 @@ class ChargeTerms:
 
 @dataclass(frozen=True)
 class LedgerPlace:
-    """A folder of ledgers, the holder there, and the name of the file with its data."""
+    """The lasting ledger of a site for a file of data, in a folder of ledgers."""
 
     folder: Path
     site: str
@@ -229,7 +228,10 @@ class SitePurse:
         self._pending = None if pending is None else _read_pending(pending)
 
     def catch_up(self) -> None:
-        """Bring both ledgers to the same charges; an older copy of the own refuses."""
+        """Bring both ledgers to the same charges, before a run goes on.
+
+        An older copy of the run's ledger is refused.
+        """
         if self._lasting is None:
             return
         self._settle(self._lasting)
@@ -250,7 +252,10 @@ class SitePurse:
             self._lasting.reserve(planned)
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Return the budget that a release would break; with `note` only the own."""
+        """Return the budget that a release would break, without changing anything.
+
+        Where the answer leaves the site only the run's own budget is asked.
+        """
         excess = self._own.would_exceed(release)
         if excess is not None or self._lasting is None or self._note is not None:
             return excess

@@ -43,14 +43,17 @@ from lexfed.sketch.joining.terms import JoiningTerms
 
 
 def ledger_of(folder: Path | None, site: str | None, file: Path) -> LedgerPlace | None:
-    """Return the ledger in `folder` that pays for answers about a file of a site."""
+    """Return the ledger, if any, that pays for answers about a file of a site."""
     if folder is None:
         return None
     return LedgerPlace(folder, site or ALL_PARTS, file.name)
 
 
 def read_people(file: Path, column: str) -> PersonKeys:
-    """Return the different people of a column of keys in a CSV or Parquet file."""
+    """Return the different people of a column of keys in a CSV or Parquet file.
+
+    A `DataError` names no key.
+    """
     problems = Problems()
     frame = read_file(file, [column], problems)
     if frame is None or problems.kept:
@@ -89,7 +92,10 @@ def make_offer(
 def make_question(
     agreement: Agreement, people: PersonKeys, data_set: str, source: RandomSource
 ) -> tuple[ExactMessage, ExactMessage]:
-    """Return the question of the exact way, which costs nothing, and its secret."""
+    """Return the question of the exact way, and the secret that stays.
+
+    Nothing is paid: what leaves looks random without the secret.
+    """
     keys = exact_count.asking_keys(agreement, people, source)
     secret, request = psi_question(keys)
     size, epsilon = agreement.size, agreement.epsilon

@@ -184,16 +184,12 @@ def _strange(path: Path) -> Iterator[str]:
             if not entry.is_dir(follow_symlinks=False):
                 yield f"`{entry.name}` is not a folder"
             elif entry.name != LOG:  # whose files were read already
-                yield from _strange_in(Path(entry.path))
+                with os.scandir(entry.path) as inner:
+                    for file in inner:
+                        if not file.is_file(follow_symlinks=False):
+                            yield f"`{entry.name}/{file.name}` is not a plain file"
         elif not entry.is_file(follow_symlinks=False):
             yield f"`{entry.name}` is not a plain file"
-
-
-def _strange_in(folder: Path) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.is_file(follow_symlinks=False):
-                yield f"`{folder.name}/{entry.name}` is not a plain file"
 
 
 def _missing(path: Path) -> Iterator[str]:

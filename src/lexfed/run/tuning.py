@@ -150,11 +150,8 @@ def _countable(tables: Mapping[str, Any]) -> Config:
 class ChargedSearch:
     """A priced search; nothing is spent yet.
 
-    Attributes:
-        runs: one run under each setting, with its part of the budget.
-        repetitions: the law of the number of runs.
-        part: of the budget that one run has.
-        cost: of the whole search.
+    There is one run under each setting, with its `part` of the budget; `repetitions` is
+    the law of their number, `cost` that of the whole search.
     """
 
     settings: tuple[SearchSetting, ...]

@@ -295,7 +295,7 @@ def _watched(world: World) -> Iterator[None]:
     def charged(change: LedgerChange, kind: str, body: Any) -> LedgerRow:
         row = append(change, kind, body)
         if kind == "commit":
-            ledger = change._database.path.name
+            ledger = change.database.path.name
             seen.charges[ledger, body["run"], body["round"]] += 1
             costs = {name: int(cost) for name, cost in body["cost"].items()}
             seen.costs[body["run"], body["round"]] = costs

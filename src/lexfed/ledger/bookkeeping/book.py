@@ -87,11 +87,8 @@ class RunAccount:
 class Book:
     """All sums of a ledger, or those that one operation needs.
 
-    Attributes:
-        meters: sums over all runs.
-        limits: ceilings by scope.
-        runs: sums by run; the running ledger loads only those it touches.
-        unprotected: number of runs that added no noise.
+    There are sums over all runs by meter, ceilings by scope, sums by run, and the
+    number of runs that added no noise.
     """
 
     meters: dict[str, Amounts] = field(default_factory=dict)

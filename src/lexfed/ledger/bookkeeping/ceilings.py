@@ -153,5 +153,4 @@ class Ceiling:
         return f"δ = {self.delta:g}, by {self.kind}{order}{period}"
 
     def __str__(self) -> str:
-        """The words of a ceiling."""
         return f"ε = {self.epsilon:g}, {self.terms}"

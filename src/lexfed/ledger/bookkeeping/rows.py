@@ -30,14 +30,10 @@ class Head:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One row.
+    """One row: its text is what is hashed, its hash over the row above and the text.
 
-    Attributes:
-        sequence: its number, from 1.
-        time: what the clock showed, in seconds since 1970; a clock may be wrong.
-        kind: see `book`.
-        text: the bytes that are hashed.
-        hash: over the row above and the text.
+    Rows count from 1; the time is what the clock showed, in seconds since 1970, and a
+    clock may be wrong. For kinds see `book`.
     """
 
     sequence: int

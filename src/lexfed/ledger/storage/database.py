@@ -96,17 +96,15 @@ class Database:
                 if still:
                     self._check_kind()
                 else:
-                    self._prepare(durable)
+                    with _alone(path.parent):
+                        self._check_kind()
+                        self.query("PRAGMA journal_mode = WAL")
+                        sync = "FULL" if durable else "OFF"
+                        self.query(f"PRAGMA synchronous = {sync}")
                 self._file = os.stat(path)
         except BaseException:
             self.close()
             raise
-
-    def _prepare(self, durable: bool) -> None:
-        with _alone(self.path.parent):
-            self._check_kind()
-            self.query("PRAGMA journal_mode = WAL")
-            self.query(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
 
     def _check_kind(self) -> None:
         [[application]] = self.query("PRAGMA application_id")

@@ -7,6 +7,7 @@ everything by `verify`.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -150,21 +151,19 @@ def _run(until: int | None, amounts: str, number: int | None) -> RunAccount:
     return RunAccount(until, sums, number)
 
 
+@dataclass
 class LedgerChange:
     """The rows that one transaction appends, and the sums after the last of them."""
 
-    def __init__(
-        self, database: Database, last: LedgerRow, book: Book, time: int
-    ) -> None:
-        self._database = database
-        self.last = last
-        self.book = book
-        self.time = time
+    database: Database
+    last: LedgerRow
+    book: Book
+    time: int
 
     def append(self, kind: str, body: Mapping[str, Any]) -> LedgerRow:
         """Append a row, which states the sums after it."""
         self.book.apply(kind, self.time, body)
         stated = {**body, "after": self.book.after()}
         self.last = make_row(self.last.head, self.time, kind, stated)
-        save_row(self._database, self.last, self.book)
+        save_row(self.database, self.last, self.book)
         return self.last

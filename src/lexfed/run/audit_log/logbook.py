@@ -11,7 +11,7 @@ first use, kept for the next run, never overwritten:
     keys/pins/              the last checkpoint of every log these keys have written
 
 The keys of sites in a deployment are not here: each keeps its own, and the roster has
-their public halves. Private keys have mode 0600.
+their public halves. Whoever can read a private key (mode 0600) can sign in its name.
 """
 
 import hashlib
@@ -54,13 +54,9 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class RunKeys:
-    """The signers of a run.
+    """The signers of a run, and the public keys of sites `elsewhere`.
 
-    Attributes:
-        log: of the coordinator and of the log.
-        sites: of every site that is in this process, by its name; empty where sites
-            are simulated as one, or elsewhere.
-        elsewhere: public keys of sites that are not in this process, by their names.
+    Sites that are in this process have signers, unless they are simulated as one.
     """
 
     folder: Path
@@ -193,7 +189,10 @@ class Logbook:
             self.total = self._after(release)
 
     def refused(self, number: int, refusal: Refused) -> None:
-        """Append a refusal; a round refused again may meet another budget."""
+        """Append that a round was refused, and by which budget.
+
+        After a crash the same round may be refused again, for another reason.
+        """
         entry = RefusalEntry(
             round=number,
             by="site" if refusal.scope == "site" else "coordinator",
@@ -278,7 +277,7 @@ def secret_sampling(priced: PricedRun) -> bool:
     """Return True if the guarantee rests on nobody knowing which sites took part.
 
     Under a client's guarantee a release that names or counts the participants is not
-    the sampled Gaussian that was charged.
+    the sampled Gaussian that was charged. Coins for records stay at their site.
     """
     stages = priced.programme.stages
     sampled = any(stage.sampling_rate < 1.0 for stage in stages)

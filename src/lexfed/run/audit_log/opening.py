@@ -79,7 +79,7 @@ _NOT_IN_A_CODE = re.compile(r"[^A-Za-z0-9._:()+-]+")
 
 @dataclass(frozen=True)
 class LogOpening:
-    """A run with all that its first entries are made from; `policy`: the witnesses'."""
+    """A run with the files and keys of its first entries, and the witnesses' policy."""
 
     priced: PricedRun
     folder: Path
@@ -89,7 +89,7 @@ class LogOpening:
 
 
 def check_statements(priced: PricedRun, base: Path) -> None:
-    """Check that all that `[audit]` names is there, before anything is written."""
+    """Check that everything `[audit]` names is there; nothing is written."""
     config = priced.config
     single = config.federation.engine != "simulation"
     stand_in = "0" * 64 if single else None
@@ -111,7 +111,11 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
     complete = (folder / "checkpoint").exists()
     # A log that was being made has its first checkpoint in `signed` already.
     signed = folder / ("checkpoint" if complete else "signed/0")
-    origin, size = _head(signed) if signed.exists() else (_new_origin(priced), 0)
+    if signed.exists():
+        origin, size = _head(signed)
+    else:  # a new log; the last part of its name is the random id of the run
+        name = config.audit.origin_of(config.run.name)
+        origin, size = f"{name}/{secrets.token_hex(8)}", 0
     if begun and size == 0:
         raise RunFolderError(f"`{folder}` lost the entries of this run", OLD_COPY)
     elsewhere = priced.population.elsewhere
@@ -272,11 +276,6 @@ def _check_names(known: set[str], urls: Mapping[str, str], path: str) -> None:
     ]
     if problems:
         raise ConfigError(problems)
-
-
-def _new_origin(priced: PricedRun) -> str:
-    config = priced.config
-    return f"{config.audit.origin_of(config.run.name)}/{secrets.token_hex(8)}"
 
 
 def _opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:

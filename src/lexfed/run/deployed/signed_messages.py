@@ -269,14 +269,12 @@ class SignedChannel:
     ) -> Mapping[str, bytes]:
         """Bring one message to each named site, and return the answers unchanged."""
         self._number += 1
-        return self._channel.exchange(
-            {name: self._signed(name, text) for name, text in messages.items()}, most
-        )
-
-    def _signed(self, site: str, message: bytes) -> bytes:
-        signed = _signed_bytes(self._job, self._number, site, message)
         number = self._number.to_bytes(_NUMBER, "big")
-        return self._signer.sign(signed) + number + message
+        sealed = {}
+        for site, message in messages.items():
+            signed = _signed_bytes(self._job, self._number, site, message)
+            sealed[site] = self._signer.sign(signed) + number + message
+        return self._channel.exchange(sealed, most)
 
 
 class GuardedDoor:

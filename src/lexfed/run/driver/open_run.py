@@ -45,13 +45,13 @@ def start(
     configuration, of keys among others, are relative to `base`, by default the parent
     of the run folder.
 
+    Guarantees:
+        A start that fails leaves no folder behind that was not there before.
+
     Raises:
         ConfigError, Refused: if `[audit]` names a missing file, or the programme
             exceeds a budget; nothing is written then.
         RunFolderError: if there is a run already, or nothing can be written.
-
-    Guarantees:
-        A start that fails leaves no folder behind that was not there before.
     """
     priced.ledger()
     base = path.parent if base is None else base

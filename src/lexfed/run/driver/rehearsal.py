@@ -2,7 +2,7 @@
 """Training in memory, for comparisons on data that need no protection.
 
 `rehearse` charges nobody, so it is for synthetic or public data only. A charged search
-(`tuning.plan_search`) trains here too, after its whole cost is on disk.
+(`tuning.run_search`) trains here too, after its whole cost is on disk.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ def train_in_memory(
 ) -> Progress:
     """Train the programme once and return the released state; nothing is written.
 
-    `on_round` gets every round's state and the ledger it is charged to, None without
-    privacy.
+    `on_round` gets every round's state, in which released values alone are, and the
+    ledger that it is charged to; None without privacy.
 
     Guarantees:
         No round runs that the ledger of the run itself would refuse.

@@ -70,8 +70,6 @@ def charge_terms(priced: PricedRun, run: str, again: bool) -> ChargeTerms:
 
 @dataclass(frozen=True)
 class _Account:
-    """The purse of one data holder in one run."""
-
     purse: Purse
     places: tuple[int, ...]
 
@@ -111,7 +109,10 @@ class SiteAccounts:
             raise
 
     def reserve(self) -> None:
-        """Set room aside at every site for the whole run, or at none; only once."""
+        """Set room aside at every site for the whole run; only the first call does.
+
+        If a site has no room, none keeps any for this run.
+        """
         if self._reserved:
             return
         try:

@@ -16,7 +16,6 @@ from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
 from lexfed.federation.engines.channel import Channel
 from lexfed.federation.engines.clear_sums import RoundLost
-from lexfed.privacy.run_ledger import Ledger
 from lexfed.run.driver.engine_choice import EngineFactory
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.driver.round_replies import RoundReplies
@@ -87,8 +86,6 @@ def train_part(
 
 
 class _Training:
-    """A run while it is open."""
-
     def __init__(
         self,
         priced: PricedRun,
@@ -102,10 +99,14 @@ class _Training:
         open_files.callback(self._accounts.close)
         learner, sources = Learner(priced.programme), priced.sources()
         point = self._resume_point(learner.start(), elsewhere=channel is not None)
+        ledger = priced.ledger()
+        if ledger is not None:
+            for release in filter(None, point.charges):
+                ledger.charge(release)
         self._coordinator = Coordinator(
             priced.programme,
             learner,
-            _ledger(priced, point),
+            ledger,
             sources,
             point.progress,
             run.logbook.log.origin,
@@ -242,13 +243,3 @@ class _Training:
         run.folder.events.append({"type": "lost", "round": number})
         query = request.query
         self._progress = self._progress.after_round(query.stage, query.step)
-
-
-def _ledger(priced: PricedRun, point: ResumePoint) -> Ledger | None:
-    """Return the run's ledger with every charge so far; None without privacy."""
-    ledger = priced.ledger()
-    if ledger is not None:
-        for release in point.charges:
-            if release is not None:
-                ledger.charge(release)
-    return ledger

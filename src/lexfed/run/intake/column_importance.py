@@ -30,13 +30,10 @@ PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
 
 @dataclass(frozen=True)
 class Importance:
-    """The importances of columns, and the releases that they cost.
+    """The importances of columns, 1 for those not named, and what they cost.
 
-    Attributes:
-        values: importance of columns; those not named count 1.
-        left_out: columns of groups too unimportant to be read.
-        source: of the importances, as the configuration names it.
-        paid: releases on the same data that they cost; they share the run's budget.
+    Columns that are `left_out` belong to groups too unimportant to be read. The
+    releases `paid` are on the same data and share the run's budget.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -53,7 +50,11 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
     paid: tuple[CountedRelease, ...] = ()
     found = dict.fromkeys(encoding.columns, 1.0)
     if source.startswith(PUBLIC):
-        found = _from_public(base / source.removeprefix(PUBLIC), encoding)
+        rows = _public_rows(base / source.removeprefix(PUBLIC), encoding)
+        lengths = column_importance.importance_by_column(
+            encoding, *column_importance.first_step(*rows)
+        )
+        found = column_importance.relative_importance(lengths)
     elif source.startswith(WEIGHTS):
         found = _from_weights(base / source.removeprefix(WEIGHTS), encoding)
         found = column_importance.decayed_importance(found, stated)
@@ -101,13 +102,6 @@ def _public_rows(path: Path, encoding: Encoding) -> tuple[Floats, Floats]:
     if schema.task == "multiclass":
         return encode(encoding, table), np.eye(len(schema.classes))[targets.astype(int)]
     return encode(encoding, table), targets[:, None]
-
-
-def _from_public(path: Path, encoding: Encoding) -> dict[str, float]:
-    values, noise = column_importance.first_step(*_public_rows(path, encoding))
-    return column_importance.relative_importance(
-        column_importance.importance_by_column(encoding, values, noise)
-    )
 
 
 def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:

@@ -118,6 +118,7 @@ def choices_of(
 ) -> Choices:
     """Return the choices of a configuration; importances are by column."""
     budget, federation, privacy = config.budget, config.federation, config.privacy
+    own = by_tier(budget.multipliers)  # the rest: one over the tier's weight
     return Choices(
         mechanism=privacy.mechanism,
         trust=privacy.trust,
@@ -127,7 +128,10 @@ def choices_of(
         schedule=NoiseSchedule(budget.schedule, **budget.pace.model_dump()),
         accountant=privacy.accountant,
         alpha=budget.alpha,
-        multipliers=_multipliers(config, terms.weights),
+        multipliers={
+            tier: own[tier] if tier in own else 1.0 / terms.weights[tier]
+            for tier in MODEL_TIERS
+        },
         weights=terms.weights,
         importance=importance,
         clip=by_tier(privacy.clip),
@@ -147,9 +151,3 @@ def choices_of(
         dropouts=federation.dropouts,
         setup_rounds=federation.setup_rounds,
     )
-
-
-def _multipliers(config: Config, weights: Mapping[Tier, float]) -> dict[Tier, float]:
-    """Return the share of each tier under `multiplier`: stated, or one over weight."""
-    stated = by_tier(config.budget.multipliers)
-    return {tier: stated.get(tier, 1.0 / weights[tier]) for tier in MODEL_TIERS}

@@ -48,11 +48,8 @@ _Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ..
 class PricedRun:
     """A programme, its population and its price; nothing is spent yet.
 
-    Attributes:
-        budget: that the programme keeps to.
-        profiles: sites with stricter budgets.
-        policy: the budget policy in force.
-        paid: earlier releases about the same persons that this run uses.
+    `profiles` are sites with stricter budgets, `paid` earlier releases about the same
+    persons that this run uses.
     """
 
     config: Config
@@ -219,10 +216,9 @@ def not_covered(config: Config) -> tuple[str, ...]:
 class OutsideTerms:
     """Terms of a run that its configuration does not state.
 
-    Attributes:
-        part: of epsilon and of every cap; the rest is for other runs.
-        limits: of single sites, whatever the configuration allows them.
-        before: reads the releases of the profile that the run uses.
+    It has a `part` of epsilon and of every cap; `limits` of single sites hold whatever
+    the configuration says; `before` reads the releases of the profile that the run
+    uses.
     """
 
     part: float = 1.0

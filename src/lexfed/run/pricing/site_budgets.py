@@ -73,8 +73,7 @@ def site_budgets(
     _require_known(config, sites)
     profiles = _by_profile(config, budget, part)
     if config.budget.clients is not None:
-        allotted = _allotted(config.budget.clients, sites)
-        profiles = _by_client(allotted, budget, profiles, part)
+        profiles = _by_client(config.budget.clients, sites, budget, profiles, part)
     budget = budget_within_limits(budget, limits)
     profiles = tuple(
         replace(profile, budget=budget_within_limits(profile.budget, limits))
@@ -109,18 +108,9 @@ def _by_profile(
     return tuple(found)
 
 
-def _allotted(clients: ClientsTable, sites: Sequence[str]) -> dict[str, float]:
-    found = best_budgets(
-        [clients.gammas.get(site, clients.gamma) for site in sites],
-        [clients.low] * len(sites),
-        [clients.high] * len(sites),
-        clients.total,
-    )
-    return dict(zip(sites, found, strict=True))
-
-
 def _by_client(
-    allotted: Mapping[str, float],
+    clients: ClientsTable,
+    sites: Sequence[str],
     budget: Budget,
     profiles: Sequence[BudgetProfile],
     part: float,
@@ -131,7 +121,13 @@ def _by_client(
     """
     profile_of = {site: profile for profile in profiles for site in profile.sites}
     members: dict[tuple[str, float], list[str]] = {}
-    for site, epsilon in allotted.items():
+    allotted = best_budgets(
+        [clients.gammas.get(site, clients.gamma) for site in sites],
+        [clients.low] * len(sites),
+        [clients.high] * len(sites),
+        clients.total,
+    )
+    for site, epsilon in zip(sites, allotted, strict=True):
         name = profile_of[site].name if site in profile_of else "client"
         key = (name, max(math.floor(part * epsilon / _FINEST), 1) * _FINEST)
         members.setdefault(key, []).append(site)

@@ -55,7 +55,7 @@ class ProfilePopulation:
 def load_profile_population(
     opened: OpenConfig, base: Path, coins: LotKeys | None = None
 ) -> ProfilePopulation:
-    """Read the data of a configuration, columns open or declared, as a profile does."""
+    """Read the data of a configuration as a profile counts them."""
     config = opened.config
     coins = new_coins(config) if coins is None else coins
     source = DeclaredSource.of(config, base)
@@ -98,7 +98,10 @@ def load_profile_population(
 
 
 def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
-    """Return a site's units with raw values of its training rows, `cap` a person."""
+    """Return a site's units with the raw values of its training rows.
+
+    Those for tests are not looked at; a person may have `cap` rows.
+    """
     nothing = np.zeros(len(table))
     own = PersonRows(
         table.numbers(_RAW), nothing, table.persons, keys=keys_of_rows(table)

@@ -272,10 +272,13 @@ class _Pricing:
         names = {one.column for one in hidden}
         if PERSONS in names:
             return (PERSONS,)
+        # A group is a tier, or the label alone.
+        target = self.facts.encoding.schema.target
         groups: dict[str, list[ProfiledColumn]] = {}
         for column in self.columns:
             if column.name not in left_out:
-                groups.setdefault(self._group(column), []).append(column)
+                group = "label" if column.name == target else column.tier.label
+                groups.setdefault(group, []).append(column)
         idle = [
             own
             for own in groups.values()
@@ -283,11 +286,6 @@ class _Pricing:
         ]
         most = max(idle, key=lambda own: own[0].tier, default=[])
         return tuple(column.name for column in most)
-
-    def _group(self, column: ProfiledColumn) -> str:
-        """Return the name of a column's group: its tier, or the label alone."""
-        target = self.facts.encoding.schema.target
-        return "label" if column.name == target else column.tier.label
 
     def too_small(self, epsilon: float, hidden: Sequence[HiddenShare]) -> Problem:
         """Return the problem of a budget, with the smallest that is large enough."""

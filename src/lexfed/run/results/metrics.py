@@ -133,7 +133,6 @@ class RoundFiles:
     def __init__(
         self, priced: PricedRun, folder: RunFolder, logbook: Logbook, point: ResumePoint
     ) -> None:
-        """Open the files, and add the lines that a crash has left out."""
         self._priced, self._logbook = priced, logbook
         self._steering = TowerSteering(priced.programme)
         names, durable = tuple(evaluate(priced, point.progress.model)), point.durable

@@ -50,13 +50,9 @@ def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> b
     bundle = place.bundle()
     if place.begun and finished_result(bundle.config, place.out) is not None:
         return True
-    participants = _Participants(
-        kit, channel, sites, bundle, place.session(bundle), place.begun
-    )
-    session = participants.join()
-    statements = read_statements(
-        session.statements, bundle, session.run, participants.roster
-    )
+    participants = _Participants(place, bundle, channel, sites)
+    session, roster = participants.join(), participants.roster
+    statements = read_statements(session.statements, bundle, session.run, roster)
     priced = place.settled(agreed_programme(bundle, place.base, statements))
     priced.ledger()
     participants.plan(priced)
@@ -85,22 +81,16 @@ class _Participants:
     """
 
     def __init__(
-        self,
-        kit: Kit,
-        channel: Channel,
-        sites: Sequence[str],
-        bundle: Bundle,
-        session: JoinRecord,
-        begun: bool,
+        self, place: RunPlace, bundle: Bundle, channel: Channel, sites: Sequence[str]
     ) -> None:
-        self.roster = read_roster(kit).keys
-        self._signer = Signer(COORDINATOR, load_key(kit.identity_key))
+        self._session = place.session(bundle)
+        self.roster = read_roster(place.kit).keys
+        self._signer = Signer(COORDINATOR, load_key(place.kit.identity_key))
         self._channel = channel
         self._present = [name for name in bundle.sites if name in sites]
         self._silent: set[str] = set()
         self._bundle = bundle
-        self._session = session
-        dropouts = bundle.config.federation.dropouts if begun else 0
+        dropouts = bundle.config.federation.dropouts if place.begun else 0
         self._least = len(bundle.sites) - dropouts
 
     def exchange(

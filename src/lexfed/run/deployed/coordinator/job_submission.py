@@ -82,38 +82,36 @@ def deploy_run(
         say(f"`{place.out}` is finished already; nothing was spent")
         return done
     with AdminSession(kit) as admin:
-        EpochRunner(admin, place, say, waiting or WaitLimits()).run()
+        _EpochRunner(admin, place, say, waiting or WaitLimits()).run()
     return read_result(place.out)
 
 
-class EpochRunner:
+@dataclass
+class _EpochRunner:
     """Submits jobs until a run is finished."""
 
-    def __init__(
-        self,
-        admin: AdminSession,
-        place: RunPlace,
-        say: StatusWriter,
-        waiting: WaitLimits,
-    ) -> None:
-        self._admin = admin
-        self._place = place
-        self._say = say
-        self._waiting = waiting
-        self._name = f"lexfed-{place.folder.name}"
-        self._shown = 0
-        self._job = ""
+    admin: AdminSession
+    place: RunPlace
+    say: StatusWriter
+    waiting: WaitLimits
+    job: str = ""
+    shown: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the run's jobs."""
+        return f"lexfed-{self.place.folder.name}"
 
     def run(self) -> None:
         """Run epoch after epoch."""
-        for stale in self._admin.unfinished(self._name):
-            self._admin.end(stale)
+        for stale in self.admin.unfinished(self.name):
+            self.admin.end(stale)
         crashes = 0
         while crashes < _CRASHES:
             outcome = self._epoch(self._gather())
             if outcome is None:
                 crashes += 1
-                self._say("the coordinator's process of the job ended early; again")
+                self.say("the coordinator's process of the job ended early; again")
                 continue
             if outcome.error is not None:
                 raise outcome.error
@@ -123,86 +121,84 @@ class EpochRunner:
         raise RunFolderError(
             f"{_CRASHES} jobs in a row ended without a word",
             "the logs of the job and of the coordinator say why: "
-            f"`flare/{self._job}/log.txt` and `flare/log.txt` in its kit",
+            f"`flare/{self.job}/log.txt` and `flare/log.txt` in its kit",
         )
 
     def _gather(self) -> int:
         """Wait for the sites of the run; return the number it cannot do without."""
-        bundle = self._place.bundle()
+        bundle = self.place.bundle()
         names = frozenset(bundle.sites)
         # A run begins with everybody, whoever may be missing later.
-        spare = bundle.config.federation.dropouts if self._place.begun else 0
+        spare = bundle.config.federation.dropouts if self.place.begun else 0
         least = len(names) - spare
         begin, told = time.monotonic(), frozenset[str]()
         while True:
-            missing = names - self._admin.sites()
+            missing = names - self.admin.sites()
             waited = time.monotonic() - begin
             if not missing:
                 return least
-            if len(missing) <= spare and waited > self._waiting.latecomers:
-                self._say(f"going on without {', '.join(sorted(missing))}")
+            if len(missing) <= spare and waited > self.waiting.latecomers:
+                self.say(f"going on without {', '.join(sorted(missing))}")
                 return least
-            if waited > self._waiting.sites:
+            if waited > self.waiting.sites:
                 raise RunFolderError(
                     f"not connected: {', '.join(sorted(missing))}",
                     "start them with `lexfed site start KIT --data FILE`, then "
                     "continue with `lexfed deploy run --resume`",
                 )
             if missing != told:
-                self._say(f"waiting for {', '.join(sorted(missing))}")
+                self.say(f"waiting for {', '.join(sorted(missing))}")
                 told = missing
-            time.sleep(self._waiting.look)
+            time.sleep(self.waiting.look)
 
     def _epoch(self, least: int) -> EpochOutcome | None:
         """Run one job; return its epoch's outcome, None if its process crashed."""
-        coordinator = JobPart(_RUN_EPOCH, {"run": self._place.folder.name})
+        coordinator = JobPart(_RUN_EPOCH, {"run": self.place.folder.name})
         site = JobPart(_SITE_WORK, {})
         with tempfile.TemporaryDirectory() as folder:
-            written = write_job(Path(folder), self._name, least, coordinator, site)
-            self._job = job = self._admin.submit(written)
+            written = write_job(Path(folder), self.name, least, coordinator, site)
+            self.job = job = self.admin.submit(written)
         try:
             while True:
-                over = self._admin.over(job)
-                outcome = EpochOutcome.read(self._place.folder, job)
+                over = self.admin.over(job)
+                outcome = EpochOutcome.read(self.place.folder, job)
                 self._show_rounds()
                 if over or outcome is not None:
                     self._end(job)
                     return outcome
-                time.sleep(self._waiting.look)
+                time.sleep(self.waiting.look)
         except KeyboardInterrupt:
-            self._admin.end(job)
+            self.admin.end(job)
             raise
 
     def _end(self, job: str) -> None:
         """Wait until a job has ended; FLARE may be waiting for a site that is gone."""
-        until = time.monotonic() + self._waiting.ending
+        until = time.monotonic() + self.waiting.ending
         told = False
-        while not self._admin.over(job):
+        while not self.admin.over(job):
             if time.monotonic() > until:
                 if told:
                     return
-                self._admin.end(job)
+                self.admin.end(job)
                 told = True
-                until = time.monotonic() + self._waiting.ending
-            time.sleep(self._waiting.look)
+                until = time.monotonic() + self.waiting.ending
+            time.sleep(self.waiting.look)
 
     def _show_rounds(self) -> None:
         """Report the rounds done so far, about ten times in all."""
-        measured = _measured(self._place.out)
-        if len(measured) <= self._shown:
+        measured = _measured(self.place.out)
+        if len(measured) <= self.shown:
             return
         # A run that learns may end before the last planned round.
-        programme = read_plain(
-            self._place.folder / "programme.json", MOST_OF_A_DOCUMENT
-        )
+        programme = read_plain(self.place.folder / "programme.json", MOST_OF_A_DOCUMENT)
         rounds = from_bytes(programme).rounds
-        for row in measured[self._shown :]:
+        for row in measured[self.shown :]:
             number, stage, *values = row.items()
             done = int(number[1])
             if done % max(1, rounds // 10) == 0 or done == rounds:
                 said = "   ".join(f"{name} {value}" for name, value in values)
-                self._say(f"  round {done} of {rounds}   {stage[1]}   {said}".rstrip())
-        self._shown = len(measured)
+                self.say(f"  round {done} of {rounds}   {stage[1]}   {said}".rstrip())
+        self.shown = len(measured)
 
 
 def _measured(out: Path) -> list[dict[str, str]]:

@@ -89,6 +89,7 @@ class RunPlace:
     """The folder of a run in the coordinator's kit."""
 
     def __init__(self, kit: Kit, run: str) -> None:
+        self.kit = kit
         self.folder = kit.runs / run
         self.out = self.folder / "run"
 

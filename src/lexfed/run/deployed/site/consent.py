@@ -23,7 +23,6 @@ from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.planning.choices import noise_cohort
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.accountants import gdp
-from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.scopes import up
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
 from lexfed.run.deployed.site.run_state import SiteLock
@@ -65,10 +64,14 @@ def cost_in_words(
         f"run `{bundle.name}` with {len(bundle.sites)} sites: {sites}",
         f"digest {bundle.digest}",
         *_tells(bundle),
-        *_uses(OwnProfiles(kit).claim(config, config_path.parent)),
-        *_spends(bundle, rules),
-        *_leaves(config, len(bundle.sites)),
     ]
+    before = OwnProfiles(kit).claim(config, config_path.parent)
+    if before is not None:
+        lines.append(
+            f"it uses a profile that cost epsilon {before.epsilon:g}; what follows is "
+            "for both together"
+        )
+    lines += [*_spends(bundle, rules), *_leaves(config, len(bundle.sites))]
     lines += [
         f"{tier.label}: {', '.join(names)}"
         for tier in reversed(Tier)
@@ -112,15 +115,6 @@ def _tells(bundle: Bundle) -> list[str]:
     if bundle.config.data.person is not None:
         lines.append("it may tell how many persons the sites share")
     return lines
-
-
-def _uses(before: Claim | None) -> list[str]:
-    if before is None:
-        return []
-    return [
-        f"it uses a profile that cost epsilon {before.epsilon:g}; what follows is for "
-        "both together"
-    ]
 
 
 def _spends(bundle: Bundle, rules: OwnRules) -> list[str]:

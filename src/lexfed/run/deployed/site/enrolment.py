@@ -240,7 +240,11 @@ class SiteEnrolment:
         rules = priced.site_ledger(self._kit.name)
         # An answer leaves at once, so no round is asked again.
         terms = charge_terms(priced, joined.run, again=False)
-        lasting = Purse(self._lasting(), terms)
+        own_rules = OwnRules.read(self._kit)
+        data_set = own_rules.data_set or self._data.name
+        ledger = LastingLedger.open(own_rules.ledger, self._kit.name, data_set)
+        self._open.callback(ledger.close)
+        lasting = Purse(ledger, terms)
         test = priced.config.run.test
         if rules is None or test:
             # The coordinator knows the seed: to it there is no noise.
@@ -251,13 +255,6 @@ class SiteEnrolment:
         self._open.callback(own.close)
         paying = None if test else lasting
         return SitePurse(own, paying, pending=joined.state.pending, note=self._note)
-
-    def _lasting(self) -> LastingLedger:
-        rules = OwnRules.read(self._kit)
-        data_set = rules.data_set or self._data.name
-        lasting = LastingLedger.open(rules.ledger, self._kit.name, data_set)
-        self._open.callback(lasting.close)
-        return lasting
 
     def _signed(
         self, kind: EnrolmentKind, content: bytes, expected: type[_Message]

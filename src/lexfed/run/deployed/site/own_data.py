@@ -48,24 +48,19 @@ def read_own_data(
     """Read a site's file; `base` has the files that the configuration names."""
     config, raw = bundle.config, bundle.profile is not None
     if raw:
-        table = _raw_table(bundle, tagged, data)
+        encoding, problems = build_encoding(tagged.schema, tagged.tiers()), Problems()
+        columns = profiled_columns(bundle.opened, encoding)
+        frames = raw_frames([data], columns_to_read(encoding), problems)
+        table = raw_table(bundle.opened, frames, tagged.schema, columns, problems)
     else:
-        _, columns = used_columns(config, tagged, base)
+        _, names = used_columns(config, tagged, base)
         strict = config.data.strict
-        table = read_files([data], tagged.schema, strict=strict, columns=columns)
+        table = read_files([data], tagged.schema, strict=strict, columns=names)
     cap = records_per_person_of(config)
     here = np.zeros(len(table), dtype=np.int64)
     table = cap_records(table, here, cap, config.data.excess_records).table
     split = split_by_person(table, config.data.test_size, coins)
     return OwnData(table, split, raw)
-
-
-def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
-    encoding = build_encoding(tagged.schema, tagged.tiers())
-    columns = profiled_columns(bundle.opened, encoding)
-    problems = Problems()
-    frames = raw_frames([data], columns_to_read(encoding), problems)
-    return raw_table(bundle.opened, frames, tagged.schema, columns, problems)
 
 
 def site_data(name: str, own: OwnData, population: Population) -> SiteData:

@@ -93,7 +93,8 @@ class RunState:
     def settings(self, agreed: EpochSettings) -> EpochSettings:
         """Return the settings of masked sums, of which each epoch is entered once.
 
-        A site that restarts has forgotten the secrets of its epoch.
+        A site that restarts has forgotten the secrets of its epoch. Nobody can have it
+        enter the same epoch with others.
         """
         entered: list[int] = []
 

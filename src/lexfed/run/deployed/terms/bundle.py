@@ -51,12 +51,9 @@ MOST_WEIGHTS = 10_000_000
 
 @dataclass(frozen=True)
 class Bundle:
-    """Everything that decides a run.
+    """Everything that decides a run: text of the configuration, and the files it names.
 
-    Attributes:
-        text: of the configuration.
-        files: content of the files it names, by the names it uses.
-        profile: epsilon that a record pays for a profile; None for training.
+    `profile` is the epsilon that a record pays for a profile; None for training.
     """
 
     text: str

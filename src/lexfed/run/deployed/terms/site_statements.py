@@ -67,11 +67,9 @@ class _TagsFile(ConfigTable):
 class OwnRules:
     """Rules of one site that hold under every configuration.
 
-    Attributes:
-        tiers: the least tier of columns, by name.
-        limits: the most it spends on one run.
-        ledger: file that counts everything ever spent on its data.
-        data_set: the ledger's name of the data; None for the name of the file.
+    `tiers` are the least of columns, `limits` those on one run. The file `ledger`
+    counts everything ever spent on the data, which it calls `data_set`, None for their
+    file's name.
     """
 
     tiers: Mapping[str, Tier]
