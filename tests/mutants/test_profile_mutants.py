@@ -58,11 +58,14 @@ def _not_asked_what_it_cost(patch: Patch) -> None:
 
 
 def _counts_test_rows(patch: Patch) -> None:
-    def everybody(table: Any, test_size: float, coins: Any) -> Split:
-        rows = np.arange(len(table), dtype=np.int64)
-        return Split(rows, rows[:0])
+    real = profile_population.placed_persons
 
-    patch.setattr(profile_population, "split_by_person", everybody)
+    def everybody(*arguments: Any) -> Any:
+        capped, partition, _ = real(*arguments)
+        rows = np.arange(len(capped.table), dtype=np.int64)
+        return capped, partition, Split(rows, rows[:0])
+
+    patch.setattr(profile_population, "placed_persons", everybody)
 
 
 def _hears_one_site(patch: Patch) -> None:

@@ -1,27 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: plain files, each whole or absent, from which a run can continue.
 
-    config.toml          the configuration as given; its hash is in entry 0 of the log
-    tags.json            every column with tier, articles and reason
-    encoding.json        which model inputs belong to which column
-    plan.json            what the run will release, at which price
-    events.jsonl         this process's journal: charges, on disk before the round
-    log/                 the audit log: what others verify (`lexfed.audit`)
-    parties.json         which site has which key; names are not in the log
-    coins                who is for training, and at which made-up site; secret
-    sealed/              receipts of sites that must stay secret; never exported
-    state.safetensors    the released state after the last durable round
-    metrics.csv          what was measured after each round
-    adaptation.csv       what steered each round, where something adapts
-    model.safetensors    the trained model
-    claim.json           what is guaranteed about it
-    result.json          how the run ended
-    sites/*.jsonl        each site's own ledger (engine `inprocess`)
-    lock                 held by the process that writes
-
-A round is charged in `events.jsonl` before anybody computes (write-ahead). Its release
-is staged, its entry in the log made durable, and only then does `state.safetensors`
-hold it. `resumption.py` has the consequence of a crash at each moment.
+`docs/reference/run-folder.md` has the content of each file. A round is charged in
+`events.jsonl`, the journal of this process, before anybody computes (write-ahead). Its
+release is staged, its entry in the log made durable, and only then does
+`state.safetensors` hold it. `resumption.py` has the consequence of a crash at each
+moment.
 """
 
 import json

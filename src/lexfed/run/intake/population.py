@@ -24,7 +24,7 @@ from lexfed.data.builtin.declarations import BuiltinSource
 from lexfed.data.builtin.registry import is_builtin, load_builtin
 from lexfed.data.conditions import matching_rows, parse_condition
 from lexfed.data.encoding import Encoding, build_encoding, encode, encode_target
-from lexfed.data.people.lots import LotKeys, split_by_person
+from lexfed.data.people.lots import LotKeys, Split, split_by_person
 from lexfed.data.people.site_partition import (
     Partition,
     partition_by_column,
@@ -33,6 +33,7 @@ from lexfed.data.people.site_partition import (
     partition_iid,
 )
 from lexfed.data.people.unit_blocks import (
+    CappedTable,
     PersonRows,
     UnitBlock,
     cap_records,
@@ -195,14 +196,9 @@ def load_population(
     else:
         files = data_files(config, base)
         table = read_files(files, tagged.schema, strict=strict, columns=columns)
-    everywhere = partition_of(config, table, coins, source.sites)
-    codes = everywhere.codes(len(table))
-    capped = cap_records(table, codes, cap, config.data.excess_records)
-    table, partition = capped.table, everywhere.of(capped.sites)
-    unused = importance.left_out
+    capped, partition, split = placed_persons(config, table, coins, source)
+    table, unused = capped.table, importance.left_out
     encoding = build_encoding(table.schema, tagged.tiers(), exclude=unused)
-    check_sites_per_person(table, capped.sites, config.data.sites_per_person)
-    split = split_by_person(table, config.data.test_size, coins)
     classes = classes_of(config, encoding)
     encoded = person_rows(encoding, classes, table)
 
@@ -323,6 +319,19 @@ def used_columns(
     unused = set(importance.left_out) - by_rule
     features = [column.name for column in tagged.schema.features()]
     return importance, [name for name in features if name not in unused]
+
+
+def placed_persons(
+    config: Config, table: Table, coins: LotKeys, source: DeclaredSource
+) -> tuple[CappedTable, Partition, Split]:
+    """Return the rows within the caps, those of each site, and those for training."""
+    everywhere = partition_of(config, table, coins, source.sites)
+    codes, cap = everywhere.codes(len(table)), source.records_per_person
+    capped = cap_records(table, codes, cap, config.data.excess_records)
+    most_sites = config.data.sites_per_person
+    check_sites_per_person(capped.table, capped.sites, most_sites)
+    split = split_by_person(capped.table, config.data.test_size, coins)
+    return capped, everywhere.of(capped.sites), split
 
 
 def partition_of(

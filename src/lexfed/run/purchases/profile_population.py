@@ -14,11 +14,9 @@ import numpy as np
 from lexfed.arrays import Integers
 from lexfed.config.open_decisions import OpenConfig
 from lexfed.data.encoding import Encoding, build_encoding
-from lexfed.data.people.lots import LotKeys, split_by_person
+from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.unit_blocks import (
     PersonRows,
-    cap_records,
-    check_sites_per_person,
     group_units,
     keys_of_rows,
 )
@@ -35,7 +33,7 @@ from lexfed.run.intake.population import (
     Population,
     data_files,
     new_coins,
-    partition_of,
+    placed_persons,
 )
 from lexfed.run.intake.public_facts import check_delta, public_units
 from lexfed.sketch.profile.federation_profile import ProfiledColumn, ProfiledKind
@@ -68,12 +66,8 @@ def load_profile_population(
         files = data_files(config, base)
         frames = raw_frames(files, columns_to_read(encoding), problems)
     table = raw_table(opened, frames, schema, columns, problems)
-    everywhere = partition_of(config, table, coins, source.sites)
-    codes = everywhere.codes(len(table))
-    capped = cap_records(table, codes, cap, config.data.excess_records)
-    table, partition = capped.table, everywhere.of(capped.sites)
-    check_sites_per_person(table, capped.sites, config.data.sites_per_person)
-    split = split_by_person(table, config.data.test_size, coins)
+    capped, partition, split = placed_persons(config, table, coins, source)
+    table = capped.table
     train = partition.keep(split.train)
     sites = tuple(
         raw_site(name, table, rows, cap)
