@@ -115,8 +115,6 @@ class Purse:
         the ledger: they tell what others spend at the site.
 
     Attributes:
-        ledger: the lasting ledger.
-        terms: of the run.
         ahead: number of the round that was paid ahead of the site's own charge, for
             all sites before anybody computes; 0 before the first.
     """

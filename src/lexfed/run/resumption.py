@@ -144,7 +144,7 @@ def require_finished(folder: RunFolder) -> None:
 
 
 def require_whole(priced: PricedRun, folder: RunFolder, keys: Path) -> None:
-    """Compare everything that an interrupted run rests on, `keys` among it.
+    """Compare everything that an interrupted run rests on, its folder of keys too.
 
     Guarantees:
         Nothing is written.

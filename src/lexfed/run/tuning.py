@@ -108,7 +108,10 @@ class ScoredSetting:
 def search_public(
     tables: Mapping[str, Any], grid: SearchGrid, file: str, base: Path
 ) -> tuple[ScoredSetting, ...]:
-    """Try every setting on a public file and return the trials, the best first."""
+    """Try every setting on a public file and return the trials, the best first.
+
+    `tables` are those of the configuration file, parsed; `file` has the same schema.
+    """
     public = _on_public(tables, file)
     settings = grid.settings()
     configs = searched_configs(public, settings)

@@ -104,7 +104,6 @@ class Logbook:
     """Appends the entries of one run.
 
     Attributes:
-        budget: the limits of the record and the tiers.
         tags: digest of the tags in force.
         total: the composition of the rounds in the log; None without privacy.
 

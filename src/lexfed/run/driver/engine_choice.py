@@ -31,7 +31,6 @@ from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.driver.round_replies import check_receipt
 from lexfed.run.driver.site_accounts import SiteAccounts
-from lexfed.run.folder import RunFolder
 from lexfed.run.pricing.priced_run import PricedRun
 
 
@@ -59,13 +58,18 @@ class EngineFactory:
 
     def _masked(self, channel: Channel) -> MaskedSums:
         keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
-        coordinator, folder = keys.log.coordinator, self.run.folder
-        programme = self.priced.programme
-        epochs = MaskEpochs.of(
-            programme, origin, keys.public, coordinator, lambda: next_epoch(folder)
-        )
+        programme, leader = self.priced.programme, keys.log.coordinator
+        epochs = MaskEpochs.of(programme, origin, keys.public, leader, self._next_epoch)
         exclusions = Exclusions(self._excluded_before(), self._exclude)
         return MaskedSums(programme, channel, epochs, self._check, exclusions)
+
+    def _next_epoch(self) -> int:
+        """Return a number that no set-up of this run had; on return it is on disk."""
+        events = self.run.folder.events
+        known = [row["epoch"] for row in events.rows if row["type"] == "set-up"]
+        epoch = max(known, default=0) + 1
+        events.append({"type": "set-up", "epoch": epoch})
+        return epoch
 
     def _excluded_before(self) -> tuple[str, ...]:
         """Return the sites that this run has excluded; the log has them all."""
@@ -117,11 +121,3 @@ class EngineFactory:
             log = self.run.logbook.log.origin
             sites.append(Site(programme, site, ledger, sources, signer, log=log))
         return sites
-
-
-def next_epoch(folder: RunFolder) -> int:
-    """Return a number that no set-up of masks had in this run; on disk on return."""
-    known = [row["epoch"] for row in folder.events.rows if row["type"] == "set-up"]
-    epoch = max(known, default=0) + 1
-    folder.events.append({"type": "set-up", "epoch": epoch})
-    return epoch

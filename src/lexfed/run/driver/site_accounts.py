@@ -45,19 +45,17 @@ def data_holders(priced: PricedRun) -> tuple[DataHolder, ...]:
     config, names = priced.config, priced.programme.sites
     if config.run.test or config.data.built_in:
         return ()
-    sites = config.data.sites
+    sites, data_set = config.data.sites, Path(config.data.source or "").name
     if sites is not None and sites.files is not None:
-        files = [Path(file).name for file in sites.files]
-        return tuple(
-            DataHolder(name, file, (place,))
-            for place, (name, file) in enumerate(zip(names, files, strict=True))
-        )
-    data_set = Path(config.data.source or "").name
-    if sites is not None and sites.column is not None:
-        return tuple(
-            DataHolder(name, data_set, (place,)) for place, name in enumerate(names)
-        )
-    return (DataHolder(ALL_PARTS, data_set, tuple(range(len(names)))),)
+        data_sets = [Path(file).name for file in sites.files]
+    elif sites is not None and sites.column is not None:
+        data_sets = [data_set] * len(names)
+    else:
+        return (DataHolder(ALL_PARTS, data_set, tuple(range(len(names)))),)
+    return tuple(
+        DataHolder(name, data_set, (place,))
+        for place, (name, data_set) in enumerate(zip(names, data_sets, strict=True))
+    )
 
 
 def charge_terms(priced: PricedRun, run: str, again: bool) -> ChargeTerms:

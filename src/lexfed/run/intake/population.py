@@ -73,12 +73,9 @@ class Population:
     Attributes:
         sites: each site's units; empty where they are elsewhere.
         units: public number of training units.
-        records_per_person: rows that one person may have.
-        clamped: values outside their declared range, by column.
-        undeclared: values outside their declared list, by column.
-        dropped: rows beyond the cap on records per person.
-        strangers: rows of sites that are not declared.
-        ignored: columns of the source that nobody declared.
+        records_per_person: rows that one person may have; `dropped` are beyond it.
+        clamped, undeclared: values outside their declared range or list, by column.
+        strangers, ignored: rows of sites, and columns, that nobody declared.
         classes: records with a stricter budget, by public rule. The units alone know
             their classes; members are counted nowhere.
         elsewhere: sites of a deployment, of which no row is here.

@@ -58,6 +58,7 @@ def buy_importance(
     """Release importances of the columns of a configuration file.
 
     They cost a record `epsilon` at most; with `resume` an interrupted run is continued.
+    Problems of configuration and data are found before anything is written or spent.
     """
     config, text = load(path), config_text(path)
     coins = read_coins(out, config) if resume else None

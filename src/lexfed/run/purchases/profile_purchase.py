@@ -154,8 +154,8 @@ def buy_profile(
     """Release a profile of the data of a configuration file.
 
     It costs a record `epsilon` at most, a quarter of the budget by default. The run has
-    the folder `out`; with `resume` an interrupted one is continued. Before it is paid
-    for nothing is written or spent.
+    the folder `out`; with `resume` an interrupted one is continued. Problems of
+    configuration and data are found before anything is written or spent.
     """
     opened, text = load_open(path), config_text(path)
     if epsilon is None:
