@@ -262,8 +262,7 @@ class SitePurse:
     def charge(self, release: Release) -> None:
         """Charge the lasting ledger, then the run's; on return both are on disk.
 
-        With `note` whatever keeps one of them from paying is `Refused`, in general
-        words.
+        With `note` a ledger that does not pay, or fails, is `Refused` in general words.
         """
         try:
             if self._lasting is not None:

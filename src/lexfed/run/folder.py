@@ -133,8 +133,7 @@ class RunFolder:
     def charge(self, query: Query) -> None:
         """Put the round's event on disk, ahead of the round.
 
-        A round whose release the disk has no room for is not paid: it could not be
-        kept.
+        A round is not paid if the disk has no room for its release.
         """
         # Beside the parameters a state may hold a velocity and the last release.
         towers = query.model.towers

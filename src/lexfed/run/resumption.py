@@ -326,8 +326,8 @@ def recover(
     """Return the state of a run, and settle an open round.
 
     `start` is the state before the first round. If `answers_left`, sites may have
-    answered a round that was charged: they are not asked again for nothing, so such a
-    round is lost.
+    answered a round that was charged: it is lost, since they are not asked again for
+    nothing.
     """
     journal = read_journal(folder.path / EVENTS, folder.events.rows)
     charges, lost = journal.charges, set(journal.lost)

@@ -126,10 +126,9 @@ class Logbook:
         present: Participation,
         record: bytes | None = None,
     ) -> None:
-        """Append a round.
+        """Append a round, with the released state after it.
 
-        `state` is the released state after it, `record` that of a masked sum; None
-        where sums were not hidden.
+        `record` is that of a masked sum; None where sums were not hidden.
         """
         release = query.release
         total = self._after(release)

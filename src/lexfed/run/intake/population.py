@@ -124,8 +124,7 @@ class Population:
     def remarks(self) -> tuple[str, ...]:
         """Return the numbers of values bent to fit the declarations, in words.
 
-        They are exact and private: for the holders of the data, and never in a run
-        folder.
+        They are exact and private: for the data's holders, and never in a run folder.
         """
         lines = [
             f"column `{name}`: {count} value(s) outside the declared range were clamped"

@@ -216,9 +216,8 @@ def not_covered(config: Config) -> tuple[str, ...]:
 class OutsideTerms:
     """Terms of a run that its configuration does not state.
 
-    It has a `part` of epsilon and of every cap; `limits` of single sites hold whatever
-    the configuration says; `before` reads the releases of the profile that the run
-    uses.
+    It has a `part` of epsilon and of every cap; `limits` bind single sites in any case;
+    `before` reads the releases of the profile that the run uses.
     """
 
     part: float = 1.0

@@ -156,8 +156,7 @@ class RunPlace:
     def settled(self, priced: PricedRun) -> PricedRun:
         """Return the run with the programme that was offered first.
 
-        Another machine may compute the last bits of a float otherwise; no more may
-        differ.
+        Another machine may compute other last bits of a float; no more may differ.
         """
         path = self.folder / _PROGRAMME
         if not self.begun:

@@ -60,8 +60,8 @@ class RunState:
         """Return the round that the site answered last, in whatever process.
 
         `charges` counts the rounds that its ledger was charged for: if there are any
-        and the last answer is not known, any round could be answered again, so the run
-        is refused.
+        and the last answer is not known, any could be answered again, so the run is
+        refused.
         """
         found = self._read(_ANSWERED)
         if found is None and not charges:

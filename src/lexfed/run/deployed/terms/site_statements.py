@@ -68,8 +68,7 @@ class OwnRules:
     """Rules of one site that hold under every configuration.
 
     `tiers` are the least of columns, `limits` those on one run. The file `ledger`
-    counts everything ever spent on the data, which it calls `data_set`, None for their
-    file's name.
+    counts everything ever spent on the data, named `data_set`, or like their file.
     """
 
     tiers: Mapping[str, Tier]
@@ -135,8 +134,7 @@ def site_statement(
 ) -> SiteStatement:
     """Return a site's statement about itself.
 
-    `units` are its persons for training and for testing, `public` the key of its
-    receipts.
+    `units` are its persons for training and for testing; `public` checks its receipts.
     """
     config, own = bundle.config, {n: tag.tier for n, tag in tagged.tags.items()}
     strangers = [column for column in rules.tiers if column not in own]
