@@ -14,6 +14,7 @@ from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning import purchase_programmes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.run import earlier_runs
+from lexfed.run.intake.population import placed_persons
 from lexfed.run.pricing import priced_run
 from lexfed.run.purchases import profile_population
 from lexfed.tiers import Tier
@@ -58,10 +59,8 @@ def _not_asked_what_it_cost(patch: Patch) -> None:
 
 
 def _counts_test_rows(patch: Patch) -> None:
-    real = profile_population.placed_persons
-
     def everybody(*arguments: Any) -> Any:
-        capped, partition, _ = real(*arguments)
+        capped, partition, _ = placed_persons(*arguments)
         rows = np.arange(len(capped.table), dtype=np.int64)
         return capped, partition, Split(rows, rows[:0])
 
