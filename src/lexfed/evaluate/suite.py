@@ -3,12 +3,10 @@
 
     tables -> jobs, each once -> less those in the journal -> processes -> journal
 
-Everything that can be refused is refused before the first job: data that are missing
-or not what they should be, too little memory, a folder that is in use.
-
-A folder holds `results.jsonl`: one synced line for each finished job, so that a killed
-evaluation loses only the jobs under way. Everything else in it, tables, figures, the
-page, is made from these lines and can be made again.
+Everything that can be refused is refused before the first job: data that are missing or
+not what they should be, too little memory, a folder that is in use. A folder holds
+`results.jsonl`, one synced line for each finished job, so that a killed evaluation
+loses only the jobs under way; tables, figures and pages are made from these lines.
 """
 
 import os
@@ -102,8 +100,8 @@ class EvaluationStep:
 
     Attributes:
         done: jobs with a result, those of earlier calls included.
-        new: jobs that were run in this call.
-        seconds: since the first of them began.
+        new: jobs that were run in this call; `seconds` is since the first of them
+            began.
         failure: why it has no measurement, if it has none.
     """
 
@@ -136,15 +134,10 @@ class Evaluation:
     ) -> None:
         """Prepare the data and see what is left to do.
 
-        Args:
-            tables: the questions.
-            folder: where results and prepared data are.
-            processes: how many jobs run at once.
-            resume: go on with the results that are there.
-            memory: bytes that may be used; those that the machine has free if None.
-            prepare: writes a data set, or some of its rows, into a folder.
-            measured: does a job, in a process of its own.
-            journal: of the folder, if the caller holds it and closes it.
+        `memory` is in bytes, those that the machine has free if None. `prepare` writes
+        a data set, or some of its rows, into a folder; `measured` does a job in a
+        process of its own. A `journal` of the folder that is given is closed by the
+        caller.
 
         Raises:
             DataError: if data are missing, or are not what they should be.
@@ -169,10 +162,7 @@ class Evaluation:
 
     @property
     def left(self) -> tuple[Job, ...]:
-        """The jobs that have no result, and those that were refused earlier.
-
-        A refusal may have lost its reason: a library was installed since.
-        """
+        """The jobs without a result, or refused: a library may be there by now."""
         return tuple(job for job in self._jobs if self._is_left(job))
 
     def _is_left(self, job: Job) -> bool:

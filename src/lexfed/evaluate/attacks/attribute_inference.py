@@ -12,12 +12,11 @@
 
 Columns that correlate are no leak of a model, so an attack counts by its *gain* over
 imputation on the same people. Its bound is the best guess plus the advantage that the
-proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is
-proven; the best guess is not known, and the better of imputation and of the same attack
-on outsiders, of whom the model holds nothing, stands for it. Imputation from few people
-alone would be too little, as a model knows its population better.
-The *leak* is about its members alone: the gain among members less that among outsiders,
-who were in neither group.
+proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is proven;
+the best guess is not known, and the better of imputation and of the same attack on
+outsiders, of whom the model holds nothing, stands for it. Imputation from few people
+alone would be too little, as a model knows its population better. The *leak* is the
+gain among members less that among outsiders, who were in neither group.
 """
 
 import time
@@ -200,7 +199,7 @@ def inversion(
 def csmia(model: Model, loss: Loss, about: TargetValue, rows: LabelledRows) -> Floats:
     """Score by the guess of [MDK+22], surest in its first case and least in its third.
 
-    Guesses have no order of their own. Within a case the confidences' distance serves.
+    Within a case guesses have no order; the confidences' distance serves.
     """
     _, confidence, right = _answers(model, loss, about, rows)
     many = right.sum(axis=0)
@@ -214,10 +213,9 @@ def csmia(model: Model, loss: Loss, about: TargetValue, rows: LabelledRows) -> F
 def _answers(
     model: Model, loss: Loss, about: TargetValue, rows: LabelledRows
 ) -> tuple[Floats, Floats, Bools]:
-    """Ask the model with each candidate in place, all of [candidates, rows].
+    """Return the label's chance, the predicted class's, and whether both are the same.
 
-    Returns:
-        Chance of the label, chance of the predicted class, whether both are the same.
+    The model is asked with each candidate in place, all of [candidates, rows].
     """
     count = len(about.candidates)
     asked = np.stack([about.filled(rows.inputs, k) for k in range(count)])

@@ -10,9 +10,9 @@ are nearest to the sums seen, in all rounds together [GBDM20]:
     minimise  sum over rounds of |sum_i clip(grad(x_i)) - seen|^2 / |seen|^2.
 
 A table is no picture: slots of a category are the softmax of free numbers, flags the
-sigmoid, numbers the tanh, so every try is a valid row [VBDV23]. All updates, all tries
-from different starts and all their rows are one tensor, and one descent; of the tries
-of an update the one that fits best is taken.
+sigmoid, numbers the tanh, so every try is a valid row [VBDV23]. All updates, tries and
+rows are one tensor, and one descent; of the tries of an update the one that fits best
+is taken.
 
 Rows come back in no order. They are given to the people whose other columns they fit
 best, which favours the attacker. As in `informed_observer.py`, fair coins decide the
@@ -142,11 +142,7 @@ class SlotKinds:
 
 @dataclass(frozen=True)
 class InversionSize:
-    """The size of an attack: its sites, and the work on the update of each.
-
-    Attributes:
-        tries: starts of the descent for each update.
-    """
+    """The size of an attack: its sites, and the starts and steps for each update."""
 
     people: int = 2
     updates: int = 40
@@ -206,10 +202,8 @@ def attack_updates(
     """Invert updates of small sites, and score one column of the rows that come out.
 
     Sites are made of `people`. The seed is that of sites, coins, noise and starts; the
-    interval is over sites.
-
-    Guarantees:
-        With noise the bound is that of its rounds under replacement of one person.
+    interval is over sites. With noise the bound is that of its rounds under replacement
+    of one person.
     """
     begun = time.perf_counter()
     generator = np.random.default_rng([seed, 0x1417])

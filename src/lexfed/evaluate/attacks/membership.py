@@ -53,10 +53,9 @@ class Trainer(Protocol):
         ...
 
     def margins(self, members: Bools) -> Floats:
-        """Train one model for each row of members and return all margins under it.
+        """Train a model for each row of members, [models, people]; return all margins.
 
-        Both are [models, people]; margins are larger where a model fits a person
-        better.
+        They are larger where a model fits a person better.
         """
         ...
 

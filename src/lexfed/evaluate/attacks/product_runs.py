@@ -2,9 +2,9 @@
 """Runs of the product to attack: models that it trains, and every round of a run.
 
 A priced run is trained again and again on some of its people, each time with fresh
-noise. The plan is made once, for the number of people that are expected to be there:
-it is public, and the same whoever is. All sums are divided by its constants, so the
-proof of the releases under add/remove holds for the presence of one person.
+noise. The plan is made once, for the number of people that are expected to be there: it
+is public, and the same whoever is. All sums are divided by its constants, so the proof
+of the releases under add/remove holds for the presence of one person.
 """
 
 from collections.abc import Sequence
@@ -135,8 +135,6 @@ def observe_run(
     priced: PricedRun, sources: Sources | None = None
 ) -> list[ObservedRound]:
     """Train once in memory and write down every round; no ledger is charged.
-
-    Coins and noise are from secure sources by default.
 
     Raises:
         ValueError: if units are sampled, or sites add the noise themselves: then the

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every table of the evaluation, by the name that the command line knows.
 
-A table is data: a title, a question, its jobs, the columns that it shows,
-published figures beside it and targets that it must reach. Start with
-`equal_protection.py`; `job_grids.py` has the data sets and the two cells (equal
-record, equal attribute) that tables are built from. To add a table, write a
-function that returns a `ResultTable` and enter it in `_TABLES`. Names of tables
-are part of the command line and of file names; the text of a question is
-printed on its page in docs/results.
+Start with `equal_protection.py`; `job_grids.py` has the data sets and the two cells
+(equal record, equal attribute) that tables are built from. To add a table, write a
+function that returns a `ResultTable` and enter it in `_TABLES`. Names of tables are
+part of the command line and of file names; the text of a question is printed on its
+page in docs/results.
 """
 
 from collections.abc import Callable, Mapping

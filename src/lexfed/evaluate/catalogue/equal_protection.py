@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that compare methods at equal protection, and beside published figures.
-
-Splits are many where methods are compared, and gains are paired by seed.
-"""
+"""Tables that compare methods at equal protection, and beside published figures."""
 
 from collections.abc import Iterable
 

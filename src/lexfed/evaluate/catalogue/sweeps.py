@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One factor at a time around a base cell: budget, partition, sites, model, tiers.
 
-Beside these a first look at every method, and rows that lexfed makes up, of shapes that
-no public table has.
+Beside these a first look at every method, and rows of shapes that no public table has.
 """
 
 from lexfed.evaluate.catalogue.job_grids import (

@@ -52,19 +52,19 @@ class Scores:
     Attributes:
         targets: of the test rows: 0 or 1, or a number on the encoded scale.
         scores: of the test rows: the probability of 1, or the predicted number.
-        groups: fairness attribute, and its value in each test row; empty text where
-            the value is missing.
+        groups: fairness attribute, and its value in each test row; empty text where the
+            value is missing.
         record_epsilon: proven for a whole record; None without a guarantee. The note
             names the relation between neighbours.
         attribute_epsilon: proven for one value of the most sensitive tier that the
             table has, under replace-one; None without a guarantee.
         rounds: how often something was released, or trees and steps where nothing is.
         diverged: whether a score is not a number; such a run is reported, not dropped.
-        path: quality after some of the rounds. Empty where a method has no rounds, or
-            no model after each.
+        path: quality after some of the rounds; empty without rounds, or a model after
+            each.
         noise: on the weights of columns, averaged over the most sensitive tier
-            (`noise_sensitive`) and over all other columns (`noise_others`); empty
-            where no plan says it.
+            (`noise_sensitive`) and over all others (`noise_others`); empty without a
+            plan.
     """
 
     method: str
@@ -85,12 +85,9 @@ class Scores:
 
 
 def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
-    """Return every metric of one run by name.
+    """Return every metric of one run by name, and gaps for every attribute of fairness.
 
-    `auc`, `ap`, `accuracy`, `majority`, `precision`, `recall`, `f1`, `brier`,
-    `worst_site_auc`, for every attribute A `gap_auc_A` and `gap_recall_A`, and
-    `retention`; for numbers `rmse`, `r2`, `worst_site_rmse`. The `ceiling` is the AUC
-    of the same model without privacy; None if it is not known.
+    The `ceiling` is the AUC of the same model without privacy; None if it is not known.
 
     Guarantees:
         A run that diverged has every metric, and none of them is a number.

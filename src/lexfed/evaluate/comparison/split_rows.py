@@ -181,10 +181,9 @@ def spread(config: Config, table: Table, coins: LotKeys) -> Integers:
     """Return the place of each row's site, where sites are made up for a sweep.
 
     With a hundred sites and Dirichlet shares of .01 most sites would have no training
-    rows: nearly everybody is at two of them. Methods outside the product need some
-    everywhere. So such a site takes one training person from the largest, and
-    everything else is the product's own partition. It looks at labels and at the split,
-    so it is for simulations.
+    rows, which methods outside the product need. So such a site takes one training
+    person from the largest, and everything else is the product's own partition. It
+    looks at labels and at the split, so it is for simulations.
 
     Guarantees:
         Every site has a person for training.

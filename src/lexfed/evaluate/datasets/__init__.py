@@ -7,7 +7,7 @@ it is read from the folder that `LEXFED_DATA` names and compared with a checksum
 (`source_folder.py`), in the codes that its documentation states (`cleaning.py`).
 `archives` downloads such tables, `synthetic` makes the others. The facts about columns
 stand in `declared/NAME.toml` (`declarations.py`), written by hand and never read from
-the rows: a range that followed them would tell of the person at its end.
+the rows.
 """
 
 from lexfed.evaluate.datasets.preparation import (

@@ -3,10 +3,8 @@
 
 Each rule is one that its documentation states, and knows a row by itself; only the
 stays of one patient know each other. So no row's form depends on another person.
-
-Nine hundred diagnoses and seventy specialties of American hospitals would be inputs
-that hardly any patient has, so both come in few groups. Those of diagnoses are from
-table 2 of Strack et al. 2014, the paper that published the data.
+Diagnoses and specialties of American hospitals come in few groups; those of diagnoses
+are from table 2 of Strack et al. 2014, the paper that published the data.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -113,10 +113,7 @@ class TableDeclaration:
         return list(dict.fromkeys([*wanted, *self.groups.values(), *self.extra]))
 
     def tables(self, rows: int) -> dict[str, Any]:
-        """Return the `data` and `law` tables of a configuration on so many rows.
-
-        The number of persons shrinks with the rows.
-        """
+        """Return the `data` and `law` tables of a configuration on so many rows."""
         data: dict[str, Any] = {
             "source": "table.csv",
             "target": self.target,
@@ -189,9 +186,7 @@ def parse_declaration(name: str, text: str) -> TableDeclaration:
 
 
 def differences(kept: TableDeclaration, schema: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield every column whose tier does not follow from its class.
-
-    `schema` is the `schema.json` of the data set's folder.
+    """Yield every column whose tier does not follow from its class in a `schema.json`.
 
     Guarantees:
         Each problem names the tier and the class. A column that one of the two knows

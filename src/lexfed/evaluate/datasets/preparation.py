@@ -44,11 +44,10 @@ class Dataset:
 
     Attributes:
         folder: holds `table.csv`, in the ordinary form that the product reads.
-        tables: the `data` and `law` tables of a configuration: columns, ranges, tiers,
-            sites, person, units. A user's own table has `methods` too, the policies
-            that are compared on it.
-        groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
-            file, where the data has it. Such a column need not be an input.
+        tables: the `data` and `law` tables of a configuration. A user's own table has
+            `methods` too, the policies that are compared on it.
+        groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the file,
+            where the data has it. Such a column need not be an input.
         digest: SHA-256 of the source files, or of a synthetic table's parameters.
         site_from: the column that decides a person's site, where sites are made from
             one; None where sites are real, or no values decide them.
@@ -73,16 +72,13 @@ def prepare(
 ) -> Dataset:
     """Write a data set into a folder as one CSV file and return its public facts.
 
-    Guarantees:
-        The same arguments write the same bytes. The declaration does not depend on
-        the content of the rows.
+    `rows` are drawn person after person, all if None; a synthetic table is made of
+    about this size, where readings of a sensor count. The seed fixes the drawn rows,
+    and everything in a synthetic table.
 
-    Args:
-        name: one of `names()`.
-        into: the folder; it is made if there is none.
-        rows: use so many rows, drawn person after person; all if None. A synthetic
-            table is made of about this size, where readings of a sensor count.
-        seed: fixes the drawn rows, and everything in a synthetic table.
+    Guarantees:
+        The same arguments write the same bytes. The declaration does not depend on the
+        content of the rows.
 
     Raises:
         DataError: if there is no such data set, its folder is missing, a checksum

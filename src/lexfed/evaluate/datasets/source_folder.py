@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of public tables: found, and the same bytes that were declared.
 
-A cleaned, shortened or recoded copy of a table gives other results under the same
-name. So every file is compared with a checksum before a row is read.
+A cleaned, shortened or recoded copy of a table gives other results under the same name,
+so every file is compared with a checksum before a row is read.
 """
 
 import hashlib

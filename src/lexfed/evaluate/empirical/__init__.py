@@ -5,9 +5,9 @@
     claim_audit          a lower bound beside every claim of a run; start here
     one_run_bounds       the confidence that correct guesses give, with proofs
 
-Lower bounds catch defects; they certify nothing. The number of guesses and the
-number of canaries in a game are fixed before any game is played, and must stay
-so: the bounds hold for no other choice. No audit reads a row of data.
+Lower bounds catch defects; they certify nothing. The number of guesses and the number
+of canaries in a game are fixed before any game is played, and must stay so: the bounds
+hold for no other choice. No audit reads a row of data.
 """
 
 from lexfed.evaluate.empirical.claim_audit import ClaimAudit, audit

@@ -17,9 +17,6 @@ plan.
 **Guesses.** Coins are guessed for the fifth of canaries whose scores are farthest from
 each other: heads for the upper tenth and tails for the lower. The share was fixed
 before any game; what is not guessed does not count against the attack.
-
-A lower bound that is below the claim proves nothing more than that this attack failed.
-One above it proves that something is broken, up to the stated confidence.
 """
 
 import math

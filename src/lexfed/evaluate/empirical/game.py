@@ -14,10 +14,9 @@ made from public declarations alone: an audit reads no row.
 
 The label is the same on both sides: turning it over would turn the gradient back.
 
-The programme is the configuration's own. `Site` and `Coordinator` are the product's:
-sites clip, weigh, put on the grid and charge, the coordinator adds the noise and
-learns. All other persons are left out. An attacker may know them and subtract them, so
-that makes the attack no weaker, and the audit reads nobody's data.
+`Site` and `Coordinator` are the product's: sites clip, weigh, put on the grid and
+charge, the coordinator adds the noise and learns. All other persons are left out; an
+attacker may know them and subtract them, so that makes the attack no weaker.
 
 The attacker sees every release and every query, as the claim allows. For the
 contribution of canary i to a release, a_i on heads and b_i on tails, it asks the
@@ -59,12 +58,7 @@ LABEL = 1.0
 
 @dataclass(frozen=True)
 class Canaries:
-    """Persons on two sides of a coin, as encoded rows [persons, slots].
-
-    Attributes:
-        heads: their rows if the coin shows heads.
-        tails: their rows else; None for nobody.
-    """
+    """Persons on two sides of a coin, as rows [persons, slots]; no tails: nobody."""
 
     heads: Floats
     tails: Floats | None
@@ -185,9 +179,9 @@ class Arena:
 
     @cached_property
     def hosts(self) -> tuple[int, ...]:
-        """The sites that hold canaries: as many as a person may be at.
+        """The sites of canaries: as many as a person may be at, the loudest of all.
 
-        Those that speak loudest: claims of the whole run are about them.
+        Claims of the whole run are about them.
         """
 
         def loudness(place: int) -> float:
@@ -309,11 +303,9 @@ def contributions(
 ) -> Floats:
     """Return each unit's contribution at a site: the sum of `contribute`, unsummed.
 
-    A site forms one clipped vector per unit and adds them up; an attacker who knows a
-    person can form that vector too. The functions are those of the site, looked up when
-    they are needed, so that an audit of broken code attacks what the broken code does.
-    Gradients of networks are never formed one by one: there `contribute` is asked once
-    for each unit.
+    The functions are those of the site, looked up when they are needed, so that an
+    audit of broken code attacks what the broken code does. Gradients of networks are
+    never formed one by one: there `contribute` is asked once for each unit.
 
     Guarantees:
         The sum over units is that of `contribute`, up to rounding.

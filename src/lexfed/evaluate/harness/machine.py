@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine of an evaluation: how it is named, and whether its memory is enough.
 
-A figure says what it was measured on and with, in a line: no names, no paths. And a
-training that runs out of memory is killed without a word, so the need of the largest
+A training that runs out of memory is killed without a word, so the need of the largest
 job is estimated from public sizes before anything runs, times the processes that run at
 once, and compared with what the machine has left.
 """

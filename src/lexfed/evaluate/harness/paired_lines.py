@@ -3,8 +3,7 @@
 
 **Hindsight.** The best of several rules, chosen cell by cell after seeing the test
 rows, is a peer that nobody could have run, and generous to the other side. Methods
-outside the choice have their difference to it, paired by split, in a column whose name
-says so.
+outside the choice have their difference to it, paired by split.
 
 **Courses of noise**, read off a grid of budgets and planned rounds:
 

@@ -4,7 +4,7 @@
 A line averages results that differ in the seed alone. What is not a number in one of
 them is left out of a mean and said: how many seeds are behind it, how often a method
 diverged; no target is reached by such a mean. A line whose jobs have not all run does
-not exist. A target that is missed is said as plainly as one that is reached.
+not exist.
 """
 
 import math
@@ -35,11 +35,9 @@ GAIN = "gain "
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """A mean over seeds with the half-width of its 95 % interval.
+    """A mean over the seeds with a number, and the half-width of its 95 % interval.
 
-    Attributes:
-        mean: over the seeds in which there is a number.
-        half: half-width by Student's t; None with a single seed.
+    The half-width is by Student's t; None with a single seed.
     """
 
     mean: float
@@ -82,11 +80,9 @@ class TableLine:
 
 @dataclass(frozen=True)
 class Summary:
-    """A table with what was measured for it.
+    """A table with the results of the jobs that have run, in their order.
 
-    Attributes:
-        lines: in the order of the jobs; empty unless every job has run.
-        results: of the jobs that have run, in their order.
+    There are no lines unless every job has run.
     """
 
     table: ResultTable
@@ -179,9 +175,8 @@ def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
 def _goal(path: Sequence[Sequence[Any]], ceiling: float) -> dict[str, float]:
     """Return whether some round came to the goal, the first one, and what it took.
 
-    Guarantees:
-        A run that never did has no round, so that a mean over rounds is one over the
-        runs that reached it, and `target_reached` says how many those are.
+    A run that never did has no round, so that a mean over rounds is one over the runs
+    that reached it, and `target_reached` says how many those are.
     """
     if not path:
         return {}
@@ -267,11 +262,9 @@ def notes_of(results: Iterable[Result]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class TargetVerdict:
-    """One target beside the worst line that it is about.
+    """One target beside the mean of the worst line that it is about.
 
-    Attributes:
-        found: the mean that is furthest from it; None if a line has no number for
-            one of its seeds.
+    Nothing is found if a line has no number for one of its seeds.
     """
 
     target: TableTarget

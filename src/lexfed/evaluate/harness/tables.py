@@ -4,10 +4,8 @@
 A job is data: what is measured, on which table, by which method, with which settings
 and seed. Its key is a hash of that, of the rows and of the code, so that a result is
 found again after a kill and never mistaken for that of another setting. A change of any
-module makes all results old: which of them it leaves as they were, nobody can tell.
-
-Tables share jobs: a training that two tables need runs once. `catalogue/` holds the
-tables themselves.
+module makes all results old: which of them it leaves as they were, nobody can tell. A
+training that two tables need runs once.
 """
 
 import hashlib
@@ -97,12 +95,7 @@ Measured = Sequence[tuple[Job, Result]]
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """A published figure, and why ours may differ.
-
-    Attributes:
-        where: the facts of the line it stands beside.
-        reason: where a difference comes from.
-    """
+    """A published figure, beside the line with these facts, and why ours may differ."""
 
     where: Mapping[str, Any]
     metric: str
@@ -113,11 +106,9 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class TableTarget:
-    """A target that a table must reach.
+    """A target that all lines which agree with the facts in `where` must reach.
 
-    Attributes:
-        where: the facts of the lines it is about; all that agree must reach it.
-        reason: why it may be missed; the page shows it if it is.
+    The page shows the `reason` why it may be missed, if it is.
     """
 
     where: Mapping[str, Any]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on all cores: one process for each, one thread in each.
 
-Small matrices gain nothing from several threads, and threads of several processes
-stand in each other's way. Results come back as they are ready, in any order; keeping
-them is the caller's part.
+Small matrices gain nothing from several threads, and threads of several processes stand
+in each other's way. Results come back as they are ready, in any order.
 """
 
 import multiprocessing
@@ -30,11 +29,7 @@ ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task has no result.
-
-    Attributes:
-        expected: whether lexfed refused it in words; otherwise it is a defect.
-    """
+    """Why a task has no result; if not `expected`, it is a defect."""
 
     expected: bool
     words: str

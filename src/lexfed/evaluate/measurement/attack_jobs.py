@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks and audits as jobs: what was proven beside what attackers find.
 
-The runs that are attacked are those of the product, planned as any other.
-
 A table is judged by its worst line, and a line of attribute inference by the column and
 the attack that found most. An end that is the highest of many is above the truth more
 often than it says, so all of them hold together with 95 %: each has its part of the

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of each kind of job, run by the processes of an evaluation.
+"""The measurement of each kind of job, as plain JSON values with a status.
 
-Every measurement becomes plain JSON values with a status: `done`, or `diverged` where a
-model's scores are no numbers.
+The status is `done`, or `diverged` where a model's scores are no numbers.
 """
 
 import math
@@ -117,9 +116,8 @@ def plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
 def measure_plan(dataset: Dataset, case: Case, method: str) -> dict[str, Any]:
     """Return what a plan spends round by round, and the noise on every column.
 
-    Nothing is trained. All of it is public before the first round, so no seed changes
-    it: `rounds_by_scope` with epsilon after each round, `noise` by column, and numbers
-    for tables: rounds, record epsilon, noise on columns of each tier.
+    Nothing is trained, and no seed changes it: `rounds_by_scope` with epsilon after
+    each round, `noise` by column, and numbers for tables.
     """
     config = configuration(dataset, case, MECHANISMS[method])
     priced = price(config, rows_of(dataset, case).population, dataset.folder)

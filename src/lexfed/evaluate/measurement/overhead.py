@@ -183,8 +183,7 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
 class Traffic:
     """Bytes of all messages to and from all sites, masks and their keys included.
 
-    Every message to a site enters by `handle` and its answer leaves there, whether sums
-    are masked or not. What a network adds around a message is not in it.
+    What a network adds around a message is not in it.
     """
 
     received: int = 0

@@ -7,8 +7,7 @@ of the one that started it.
 **Processor time.** A second thread looks every millisecond what the first one is doing,
 and how much processor time that has had since the last look. The innermost frame that
 belongs to a part decides whose time it is, so time in libraries counts for its caller.
-Waiting, for a disk or for other processes, takes no processor time and counts for
-no part. Unlike a tracing profiler this hardly slows down what it watches.
+Waiting takes no processor time and counts for no part.
 """
 
 import re

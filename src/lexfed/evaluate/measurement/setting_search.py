@@ -3,9 +3,7 @@
 
 A comparison in which one method was tuned and another was not compares the tuning. So
 every method has `TRIALS` settings to choose from, each is trained `REPEATS` times with
-fresh noise under the budget of the case on a twin of the table, and the
-best mean wins. No row of the table is looked at, so the choice costs nothing.
-
+fresh noise under the budget of the case on a twin of the table, and the best mean wins.
 Methods with a rule for their steps try the rule and five fixed steps.
 
 **Twins.** Choosing settings by looking at private rows is a query like any other. A

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The methods that are compared, by name; all take the same case on the same split.
 
-Read `comparison/case.py` first (what is equal in a comparison), then
-`product.py`.
+Read `comparison/case.py` first (what is equal in a comparison), then `product.py`.
 
     none                 the same model without noise: the ceiling
     boosted              gradient-boosted trees on all rows, without noise
@@ -21,11 +20,9 @@ Read `comparison/case.py` first (what is equal in a comparison), then
     cascade-plain        a tower per tier, steps that know nothing of their noise
 
 `ablations.py` and `simple_uniform.py` have more, which single tables of the catalogue
-ask for. `uniform` is always the product's own rule.
-
-A method of lexfed is a few keys of a configuration. Baselines outside it state
-their releases to `baseline_claims.py`, so that the product's accountant prices
-them all.
+ask for. A method of lexfed is a few keys of a configuration. Baselines outside it state
+their releases to `baseline_claims.py`, so that the product's accountant prices them
+all.
 """
 
 from collections.abc import Mapping

@@ -9,12 +9,12 @@
     dropped               one noise, no sensitive columns, and the whole budget
 
 All but the last descend by noisy gradients with the same step: steering acts on nothing
-else. What the default rule adds to descent is `cascade` against `cascade-plain`.
+else.
 
-Courses move noise over rounds, by schedule or by what was released. All descend by
-noisy gradients with the same step and clip under uniform noise; only what the noise,
-the clip or the step follows differs. `constant-30` is there because filters end a
-training sooner when they lower the noise: the gain may be that of fewer rounds alone.
+Courses move noise over rounds, by schedule or by what was released, under uniform
+noise; only what the noise, the clip or the step follows differs. `constant-30` is there
+because filters end a training sooner when they lower the noise: the gain may be that of
+fewer rounds alone.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 """The common part of methods outside the product: budget, claim, form of scores.
 
 Their noise is drawn in floating point, which is good enough to compare on public data
-and for nothing else. Their releases are written down as `Release` all the same, and
-priced by the product's own accountant, so that no baseline prices itself.
+and for nothing else. Their releases are priced by the product's own accountant all the
+same, so that no baseline prices itself.
 """
 
 from collections.abc import Sequence

@@ -10,15 +10,11 @@ every step of every tree the sites exchange, in the clear:
     histograms     sums of gradients and of second derivatives in each bin
     counts         rows of a leaf, and the sum of the targets at the beginning
 
-and no row. LightGBM would take the bins of each column from the rows of one site, which
+and no row. Nothing is noisy, so there is no guarantee: a bin with one row tells its
+gradient. LightGBM would take the bins of each column from the rows of one site, which
 tells where its values lie and fails where that site has none. Here bins come from the
-declarations: an equal and a logarithmic grid over the public range, or the listed
-categories, the same at every site.
-Nothing is noisy, so there is no guarantee: a bin with one row tells its gradient.
-LightGBM's own sockets, which listen at every network of the machine and ask nobody who
-they are, are not used: the processes are joined by pipes, and no port is opened.
-XGBoost's federated mode was left aside: of its wheels only the one with CUDA has it,
-which is forty times as large.
+declarations, the same at every site. LightGBM's own sockets, which listen at every
+network of the machine and ask nobody who they are, are not used (`trees`).
 """
 
 from importlib import import_module

@@ -8,11 +8,10 @@ and half of delta, its trees the rest; both are Gaussian, so their price togethe
     mu^2 = mu(epsilon/10, delta/2)^2 + mu(9 epsilon/10, delta/2)^2,
 
 a little less than epsilon. So the library is asked for the epsilon whose exact price is
-that of the case, .15 more than 1 for 1: equal protection is equal by one accountant.
-The library is given the public ranges, widened by one bin below, which stands for what
-is missing: it takes no missing values itself. Its lists of
-categories come from the rows, which its own claim does not count; nor does ours.
-Where a person may have several rows, it trains on the first: its unit is the row.
+that of the case: equal protection is equal by one accountant. It is given the public
+ranges, widened by one bin below, which stands for what is missing. Its lists of
+categories come from the rows, which its own claim does not count; nor does ours. Where
+a person may have several rows, it trains on the first: its unit is the row.
 """
 
 from importlib import import_module

@@ -191,10 +191,8 @@ def alone(name: str, keys: MethodKeys) -> Method:
 
     A federation has to be better. A site trains on its own units with the whole budget,
     since its persons are nowhere else, and is scored on its own test rows. Sizes of
-    sites count as public, as a site that works alone knows its own.
-
-    Where sites differ much in their labels, a site alone knows its own label rate, and
-    all rows together look well sorted for that reason alone: compare the worst site
+    sites count as public, as a site that works alone knows its own. Where sites differ
+    much in their labels, a site alone knows its own label rate: compare the worst site
     too.
     """
 

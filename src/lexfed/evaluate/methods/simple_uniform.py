@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simpler rule for uniform noise, as a peer: one clip on residual times slots.
 
-It has the budget of `uniform` and releases full-batch sums: equal steps from
-kappa = n mu / sqrt(d), square-root preconditioning, an offset that is switched on with
-kappa, and empirical-Bayes shrinkage over ten signal sizes. Three variants:
+It has the budget of `uniform` and releases full-batch sums: equal steps from kappa = n
+mu / sqrt(d), square-root preconditioning, an offset that is switched on with kappa, and
+empirical-Bayes shrinkage over ten signal sizes. Three variants:
 
     uniform-simple           as it is
     uniform-simple-paid      buys column means with three tenths of the budget
     uniform-simple-linear    maps every number linearly from its declared range
-
-The product's `uniform` has to be no worse than the best of them, cell by cell.
 """
 
 from collections.abc import Mapping

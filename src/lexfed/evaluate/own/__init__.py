@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed evaluate CONFIG`: three questions about a user's own table and policy.
 
-What does protection cost, what does tailoring buy, and do attacks agree with
-the proofs? Read in this order:
+What does protection cost, what does tailoring buy, and do attacks agree with the
+proofs? Read in this order:
 
     csv_copy        the rows of a configuration as a table of the evaluation
     policies        the configured policy, and the policies beside it
     questions       one table of jobs for each question, omissions, measurements
-    paired_lines    two lines of a table over the same splits, and numbers in words
     findings        the answers in sentences
     page            one HTML page: the answers, and the figures behind them
 
-Everything is measured on private rows, and no figure has noise of its own. The
-CSV copy holds private rows: nobody else may read it, and it is removed at the
-end.
+Everything is measured on private rows, and no figure has noise of its own. The CSV copy
+holds private rows: nobody else may read it, and it is removed at the end.
 """

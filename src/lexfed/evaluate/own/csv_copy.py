@@ -2,8 +2,8 @@
 """The rows of a configuration as one CSV file, which the evaluation reads like others.
 
 Files of several sites, Parquet files and built-in sources become one table with the
-declared columns, and nothing else. The copy holds private rows: nobody else may read
-it, and the caller who gave the folder for it removes it at the end.
+declared columns, and nothing else. The copy holds private rows: the caller who gave the
+folder for it removes it at the end.
 """
 
 import csv
@@ -40,9 +40,7 @@ BANDS = (40.0, 65.0)
 
 
 def own_table(priced: PricedRun, base: Path, into: Path) -> Dataset:
-    """Write the rows of a configuration into a folder and return their public facts.
-
-    The folder `into` is empty.
+    """Write the rows of a configuration into an empty folder; return public facts.
 
     Guarantees:
         The file can be read by its owner only, and takes the place of no other.

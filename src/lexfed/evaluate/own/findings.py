@@ -2,7 +2,8 @@
 """The three answers in sentences, each with its numbers and intervals.
 
 Missing figures are named as plainly as measured ones. A difference counts where its
-interval does not hold zero; both ends of it are means over the splits that it is over.
+interval does not hold zero; both ends of it are means over the same splits. Proven
+bounds are rounded up, measured ones down; means, ends and gains to the nearest.
 
 **Attacks.** An attack contradicts a proof where the lower end of its result is above
 the bound. Everything that was tried is compared, not only what is shown, so ends are

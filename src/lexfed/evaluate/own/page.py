@@ -2,8 +2,8 @@
 """One page for people: three answers, then the figures behind them.
 
 Every line of a table has a small drawing: a value, its interval, and a bound. The page
-opens anywhere, asks nobody and runs nothing. It is made as every page is
-(`report/markup/page_templates.py`), so text of others is shown as text.
+is made as every page is (`report/markup/page_templates.py`): it asks nobody, runs
+nothing, and shows text of others as text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,9 +13,8 @@
 
 Where the cascade cannot be planned, `cascade` and `uniform-attribute` are left out.
 
-Files that a configuration names (a policy, a catalogue, a profile, a table of
-importances, an own model) can change while the configuration stays the same. Results
-measured before are then those of another run, so their content is part of the key of a
+Files that a configuration names (a policy, a catalogue, a profile, importances, an own
+model) can change while it stays the same, so their content is part of the key of a
 result.
 """
 
@@ -55,9 +54,6 @@ _OF_SHARES = ("engine", "dropouts", "colluders", "setup_rounds")
 
 def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     """Return a table with the policies that are compared on it.
-
-    `uniform-attribute` is left out where the cascade cannot be planned, and so is
-    `cascade`: `questions.py` says so.
 
     Guarantees:
         Another policy, or another content of a file that it names, has another digest.
@@ -196,8 +192,8 @@ def referenced_content(config: Config, base: Path) -> dict[str, str]:
     """Return a hash of everything that a configuration names, by its name there.
 
     Guarantees:
-        Another content of a policy, its signature and keys, a catalogue, a profile,
-        a table or folder of importances or groups, or another module of an own model's
+        Another content of a policy, its signature and keys, a catalogue, a profile, a
+        table or folder of importances or groups, or another module of an own model's
         package, or beside its file, gives another result.
     """
     named = {name: _hashes([base / name]) for name in named_files(config)}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three questions as tables of jobs, their omissions, and how a job is measured.
 
-Splits are the seeds 0, 1, 2 and so on: each fixes the test rows. Noise is fresh in
-every run. Attacks are tried on the first split; their intervals are over models or
-persons, not over splits.
+Splits are the seeds 0, 1, 2 and so on: each fixes the test rows. Attacks are tried on
+the first split; their intervals are over models or persons, not over splits.
 """
 
 from collections.abc import Sequence

@@ -2,10 +2,8 @@
 """Figures, CSV files and the Markdown page, all made from the journal.
 
 Start with `files.py`, which lists what is written; `page.py` is the Markdown,
-`extract.py` the lines of tables that documents are written from, `figures.py`
-chooses the drawing of each table. Nothing here is edited by hand, and a table
-with missing jobs has no file: an old one is removed. Styles of lines use dashes
-and marks, no colour, so that figures print.
+`extract.py` the lines of tables that documents are written from, `figures.py` chooses
+the drawing of each table. Nothing here is edited by hand.
 """
 
 from lexfed.evaluate.results.figures import draw

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of whole tables as JSON lines: the source of every figure in a document.
 
-The journal of an evaluation is large and stays where it was made. Its extract is
-small enough to be kept beside the documents: for every table its lines, the hash of
-its configuration, the hash of the code that measured it, machine, software and dates.
-Pages are written from it (`files.py`), so that a figure that is in no extract is in no
-page, and a page can be compared with its extract at any time.
+The journal of an evaluation is large and stays where it was made. Its extract is small
+enough to be kept beside the documents. Pages are written from it (`files.py`), so that
+a figure that is in no extract is in no page, and both can be compared at any time.
 """
 
 import json

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drawings of tables, as SVG files: curves, attacks beside bounds, bars, radars.
 
-The shapes are those of the report, with their style inside. Lines are told apart by
-dashes and marks, not by colour, so that they can be printed; each carries its name at
-its end.
+Lines are told apart by dashes and marks, not by colour, so that they can be printed;
+each carries its name at its end.
 """
 
 import math
@@ -127,8 +126,7 @@ def _rounds(values: Mapping[str, Any]) -> Markup:
 def attacks(lines: Sequence[TableLine], title: str) -> Markup:
     """Draw the AUC of attacks with its interval, and the bound that epsilon implies.
 
-    `low` and `high` of an attack are those of its own interval over records; where a
-    line has several seeds their means are drawn.
+    Where a line has several seeds the means of its `low` and `high` are drawn.
     """
     shown = [one for one in lines if "auc" in one.values]
     ends = [

@@ -6,9 +6,9 @@
     TABLE.svg        its figure, or one for each data set and method
     results.md       all of it as one page
 
-Pages elsewhere, such as those of the documentation, are an index and a page for each
-table, written from an extract (`extract.py`). Everything else is written from the
-journal alone. A table that is not whole has no file: one from before is removed, so
+All are written from the journal alone. Pages elsewhere, such as those of the
+documentation, are an index and a page for each table, written from an extract
+(`extract.py`). A table that is not whole has no file: one from before is removed, so
 that nobody takes old lines for new ones.
 """
 
@@ -75,8 +75,7 @@ def write_pages(
     """Write the pages elsewhere: an index, and a folder of its name beside it.
 
     The folder holds the extract, a page for each table and the figures. The index lists
-    all `tables`; those that were measured earlier keep their lines in the extract, and
-    their pages.
+    all `tables`; those that were measured earlier keep their lines and their pages.
     """
     folder = path.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,10 +87,7 @@ def write_pages(
 
 
 def pages(index: Path, tables: Sequence[ResultTable]) -> dict[Path, str]:
-    """Return the index and the page of every measured table, as the extract has them.
-
-    The extract is in the folder that has the name of the index.
-    """
+    """Return the index and the pages of measured tables, as the extract has them."""
     folder = index.with_suffix("")
     known = read_extract(folder / EXTRACT, tables)
     links = {name: f"{folder.name}/{name}.md" for name in known}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results as Markdown, written by the evaluation and never by hand.
 
-Every table says what was asked, with which configuration, code, seeds and machine, and
-what others published beside what we find. A table of which jobs are missing shows none
-of its figures: it says how many are missing.
+A table of which jobs are missing shows none of its figures: it says how many are
+missing.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """LightGBM's exchange between sites over pipes: no port is opened.
 
-LightGBM trains over several processes with two operations and lets the caller bring
-them (`LGBM_NetworkInitWithFunctions`). Here both are one exchange, in which every site
-gives a block for each site and gets a block from each:
+LightGBM lets the caller bring its two operations (`LGBM_NetworkInitWithFunctions`).
+Both are one exchange, in which every site gives a block for each site and gets one from
+each:
 
     reduce-scatter    block k of the histograms goes to site k, which adds what it gets
     allgather         the same block goes to everybody
 
 The parent of the processes passes the blocks on, by pipes that nobody else can open:
-
-    number of blocks        8 bytes
-    length of each block    8 bytes each
-    the blocks themselves
+their number (8 bytes), the length of each (8 bytes), the blocks themselves.
 """
 
 import os

@@ -2,7 +2,7 @@
 """Processes that train together, one for each site, and are gone afterwards.
 
 They are joined to this process alone, by pipes. It passes on what they send each other
-and looks at nothing but the end of a process; no port is opened.
+and looks at nothing but the end of a process.
 """
 
 import json

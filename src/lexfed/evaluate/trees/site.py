@@ -6,9 +6,6 @@
 three arrays in NumPy's form: bins, inputs, targets. It trains with the other sites over
 its input and output, and ends with one block: the model as text, or nothing if another
 site is the one to answer. The end of its input means that whoever started it is gone.
-
-It stands outside `methods` because that package loads torch, which takes longer than
-the trees do.
 """
 
 import json

@@ -3,12 +3,9 @@
 
 The archive's file is brought into the form that a folder of `LEXFED_DATA` has. Its
 bytes are then ours, so their checksums are written beside them; the digest of results
-tells such a table from the one that lexfed keeps checksums of.
-
-Archives write the same rows in another order, `3.0` for `3`, and compress them anew, so
-that the checksum of the file differs. The digest of rows does not: it is over the
-declared columns, every number to seven digits, the rows sorted. Whether it is that of
-the kept table is written beside the checksums too.
+tells such a table from the one that lexfed keeps checksums of. Archives write the same
+rows in another order, `3.0` for `3`, and compress them anew: whether the digest of rows
+is that of the kept table is written beside the checksums too.
 """
 
 import gzip

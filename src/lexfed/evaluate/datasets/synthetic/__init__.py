@@ -2,10 +2,9 @@
 """Three tables that are made from a seed: `adni_like`, `ehr_like`, `iot_like`.
 
 `adni.py`, `ehr.py` and `iot.py` make the numbers of one site, state the public facts
-about the table and write rows. `ingredients.py` gives every site a stream of its own,
-so that one site can be made alone. Parameters are in `parameters.toml`; its text is
-part of the digest of a table. A changed order of draws gives other rows under the same
-name and seed.
+about the table and write rows. Parameters are in `parameters.toml`; its text is part of
+the digest of a table. A changed order of draws gives other rows under the same name and
+seed.
 """
 
 import hashlib

@@ -3,8 +3,7 @@
 
 One latent burden of disease ties genes, tests, life and images together. Genes say
 little that the tests and images do not say better, so that a policy without genetic
-data costs almost nothing. This is shaped like ADNI; it holds nothing of it. Below stand
-the declaration of the 847 columns and the writer of rows.
+data costs almost nothing. This is shaped like ADNI; it holds nothing of it.
 """
 
 from collections.abc import Iterator

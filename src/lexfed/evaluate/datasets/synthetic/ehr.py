@@ -5,13 +5,13 @@ A frailty that grows with age decides who has which of fifteen chronic illnesses
 illnesses decide codes, procedures, medicines and laboratory values. Some patients have
 very many visits and a few are known to two hospitals, so that the unit of privacy is
 the patient and not the row. A hospital's patients are made alone, with all their
-visits, the few at another hospital included.
+visits.
 
-The table has one row for each visit. Three hundred codes, 120 procedures and 200
-medicines become counts: of the codes of an illness, of ten neighbouring procedures, of
-twenty neighbouring medicines. Stems of ICD-10 are real, so that a policy can be
-stricter about F (mental health), B20 (HIV), F10 (substance use) and O (pregnancy).
-Laboratory values have real units.
+The table has one row for each visit. Codes, procedures and medicines become counts: of
+the codes of an illness, of ten neighbouring procedures, of twenty neighbouring
+medicines. Stems of ICD-10 are real, so that a policy can be stricter about F (mental
+health), B20 (HIV), F10 (substance use) and O (pregnancy). Laboratory values have real
+units.
 """
 
 from collections.abc import Iterator, Mapping
@@ -183,8 +183,7 @@ class Visits:
     Attributes:
         patient: place of the patient among those of the hospital, for each visit.
         day: since the first of January of the first year.
-        procedures: number of times that each was done, [visits, procedures].
-        medications: number of times that each was given, [visits, medicines].
+        procedures: number of times that each was done, [visits, procedures]; and so on.
         labs: in deviations from the usual, NaN where not measured, [visits, labs].
     """
 

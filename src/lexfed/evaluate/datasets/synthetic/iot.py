@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """D3: sensors of a city that does not exist, hour by hour, zone by zone.
 
-Ten million readings do not fit beside a model. A zone is made by itself, in single
-precision, and only a few readings of each sensor are kept with their features: the
-unit of privacy is a sensor, since a meter in a household tells of the household, and
-its contribution has to be capped anyway. The measurement of a sensor may tell of a
-household, so readings are personal in the whole column; the state of the device is not.
+Ten million readings do not fit beside a model: a zone is made by itself, in single
+precision, and only a few readings of each sensor are kept with their features. The unit
+of privacy is a sensor, since a meter in a household tells of the household. Readings
+are personal in the whole column; the state of the device is not.
 """
 
 from collections.abc import Iterator, Mapping
