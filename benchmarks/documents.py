@@ -34,7 +34,6 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
-import lexfed
 from lexfed.canonical import digest
 from lexfed.config import demo_config, loads
 from lexfed.evaluate.catalogue import NAMES, table
@@ -320,7 +319,7 @@ def main() -> int:
     parser.add_argument("--benchmark", nargs=2, help="keep what a benchmark printed")
     parser.add_argument("--code", help="hash of the code that measured; this one's")
     arguments = parser.parse_args()
-    code = arguments.code or code_digest(Path(lexfed.__file__).parent)[:12]
+    code = arguments.code or code_digest()[:12]
     if arguments.demo is not None:
         keep_demo(arguments.demo, code)
     if arguments.benchmark is not None:

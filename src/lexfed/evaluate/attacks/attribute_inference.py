@@ -12,11 +12,9 @@
 
 Columns that correlate are no leak of a model, so an attack counts by its *gain* over
 imputation on the same people. Its bound is the best guess plus the advantage that the
-proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is proven;
-the best guess is not known, and the better of imputation and of the same attack on
-outsiders, of whom the model holds nothing, stands for it. Imputation from few people
-alone would be too little, as a model knows its population better. The *leak* is the
-gain among members less that among outsiders, who were in neither group.
+proven guarantee of the value leaves (`bounds.with_guesses`). The better of imputation
+and of the same attack on outsiders, of whom the model holds nothing, stands for the
+best guess, as a model knows its population better than a regression on few people.
 """
 
 import time

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of an attack: its AUC with an interval, beside the proven bound.
 
-An attack gives every person a score; those it is about (members, or people who have
-the value) should score higher. Its AUC is the chance that one of them scores above one
-of the others, ties counted half. Three kinds of interval, of 95 % each:
+An attack gives every person a score; those it is about (members, or people who have the
+value) should score higher. Its AUC is the chance that one of them scores above one of
+the others, ties counted half. Three kinds of interval, of 95 % each:
 
 - **One release.** The placements V_i = P(score_i above another), W_j likewise, have the
-  AUC as their mean, and var(V)/m + var(W)/n is its variance [DDC88]. The interval is
-  taken on the scale of ln(AUC/(1 - AUC)), so that it stays inside (0, 1).
+AUC as their mean, and var(V)/m + var(W)/n is its variance [DDC88]. The interval is
+taken on the scale of ln(AUC/(1 - AUC)), so that it stays inside (0, 1).
 - **Several releases** with noise of their own. People of one release share its noise,
-  so it counts as one observation: the mean over releases, with Student's t.
+so it counts as one observation: the mean over releases, with Student's t.
 - **Across releases.** Where a person's score rests on knowing everybody else, two
-  people of one release cannot be compared: each score would hold the other's secret.
-  Only pairs from different releases count, and the variance is that of leaving out one
-  release after the other.
-
-An interval of 95 % has its lower end above the truth in one case of forty. A look at
-the highest of several ends needs more of each: of k ends 1 - .05/k, so that all of them
-hold together with 95 %, however they depend on each other (Bonferroni's inequality).
+people of one release cannot be compared: each score would hold the other's secret. Only
+pairs from different releases count, and the variance is that of leaving out one release
+after the other.
 """
 
 import math
@@ -34,6 +30,8 @@ CONFIDENCE = 0.95
 
 def joint_confidence(comparisons: int) -> float:
     """Return the confidence of each of some intervals that all hold with 95 %.
+
+    However they depend on each other, by Bonferroni's inequality.
 
     >>> round(joint_confidence(5), 6)
     0.99

@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient inversion: rows that would have made the update that was seen.
 
-Unlike the informed observer (`informed_observer.py`) this attacker knows nobody's
-record. A site has few people, and its sums of some rounds are seen: as they are (the
-central observer), or with the release's noise (the observer of rounds). Labels are
-known, as is usual in this literature. Rows are sought whose clipped gradients, summed,
-are nearest to the sums seen, in all rounds together [GBDM20]:
+Rows are sought whose clipped gradients, summed, are nearest to the sums that a small
+site sent, in all rounds together [GBDM20]:
 
     minimise  sum over rounds of |sum_i clip(grad(x_i)) - seen|^2 / |seen|^2.
 
-A table is no picture: slots of a category are the softmax of free numbers, flags the
-sigmoid, numbers the tanh, so every try is a valid row [VBDV23]. All updates, tries and
-rows are one tensor, and one descent; of the tries of an update the one that fits best
-is taken.
-
-Rows come back in no order. They are given to the people whose other columns they fit
-best, which favours the attacker. As in `informed_observer.py`, fair coins decide the
-value that is asked for, so that nothing can be guessed from other columns.
+Slots of a category are the softmax of free numbers, flags the sigmoid, numbers the
+tanh, so every try is a valid row [VBDV23]. All updates, tries and rows are one tensor,
+and one descent; of the tries of an update the one that fits best is taken. Rows come
+back in no order: they are given to the people whose other columns they fit best, which
+favours the attacker. Fair coins decide the value that is asked for, so that nothing can
+be guessed from other columns.
 """
 
 import math

@@ -1,33 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The leak of one value through the rounds of a run, to one who knows all else.
 
-**The observers.** Both know the programme, every question and every other person's
-record; of one person they know all but one column. A guarantee is about such an
-*informed* attacker [BCH22].
-
-    round     sees the release of every round: sums with noise
-    central   sees the sums themselves, as the coordinator does that is trusted with
-              adding the noise; no guarantee speaks about it
-
-**The game.** A fair coin decides for every person which of two values the column
-holds; then the product trains. Values are so independent of everything else, and the
-findings of an attack come from the release, not from guesses by other columns.
+Two observers know the programme, every question and every other person's record; of one
+person they know all but one column. A guarantee is about such an *informed* attacker
+[BCH22]. `round` sees the release of every round: sums with noise. `central` sees the
+sums themselves, as the coordinator does that is trusted with adding the noise; no
+guarantee speaks about it. A fair coin decides for every person which of two values the
+column holds, so that findings come from the release, not from guesses by other columns.
 
 **The attack.** Taking the others' contributions off a release leaves the person's own,
-c(v), plus noise. The likelihood ratio of both values is then the best test there is,
-by the lemma of Neyman and Pearson:
+c(v), plus noise. The likelihood ratio of both values is then the best test there is, by
+the lemma of Neyman and Pearson:
 
     score = sum over rounds of (|y - c(low)|^2 - |y - c(high)|^2) / 2 sigma^2.
 
 It knows everybody else, so scores of two people of one run hold each other's secret:
-they are compared across runs only, and the bound is that of fixed thresholds.
+they are compared across runs only, and the bound is that of fixed thresholds. A round
+whose tower does not read the column has c(low) = c(high), to the bit, and adds nothing:
+the isolation of Theorem C, seen from outside.
 
-A round whose tower does not read the column has c(low) = c(high), to the bit, and adds
-nothing: the isolation of Theorem C, seen from outside.
-
-**What chance hides.** An AUC over some hundred people is known to a few hundredths
-only, and a small leak is less. But both contributions are at hand. If the noise is what
-it should be, the best observer of a person has an AUC of Phi(mu/sqrt(2)) with
+**What chance hides.** If the noise is what it should be, the best observer of a person
+has an AUC of Phi(mu/sqrt(2)) with
 
     mu^2 = sum over rounds of |c(high) - c(low)|^2 / sigma^2.
 

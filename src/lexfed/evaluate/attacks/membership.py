@@ -18,8 +18,8 @@ the person's rows; for numbers the negative loss.
 
 Under strong noise a person's two laws, of some eight shadows each, differ by chance
 more than by the person, and LiRA is weaker than the calibrated margin, which needs one
-mean only. So both are shown. With few shadows a person's own variance is too rough, so
-one variance for everybody is used, as [CCN+22, Sec. VI] does for fewer than 64 of them.
+mean only. With few shadows a person's own variance is too rough, so one variance for
+everybody is used, as [CCN+22, Sec. VI] does for fewer than 64 of them.
 """
 
 import time

@@ -2,15 +2,15 @@
 """One cell of a comparison, and the configuration that the product runs for it.
 
 **Two fair comparisons.** With `equal = "record"` every method has the same epsilon for
-the whole record, neighbours differ by one person more or less, and no tier has a cap;
-what a method gives a single attribute beyond that is reported. With
-`equal = "attribute"` every method keeps the most sensitive tier at `attribute_epsilon`
-and the record at `record_epsilon`, neighbours differ in one person's values. A method
-that cannot tell tiers apart then has `attribute_epsilon` for everything.
+the whole record, neighbours differ by one person more or less, and no tier has a cap.
+With `equal = "attribute"` every method keeps the most sensitive tier at
+`attribute_epsilon` and the record at `record_epsilon`, neighbours differ in one
+person's values. A method that cannot tell tiers apart then has `attribute_epsilon` for
+everything.
 
 **Tiers.** 4: as declared, identifiers outside the model, three towers. 3: identifiers
-that can be encoded count as special. 2: what is not personal counts as personal too.
-So fewer tiers never protect a column less.
+that can be encoded count as special. 2: what is not personal counts as personal too. So
+fewer tiers never protect a column less.
 
 **Sites that were made from a column.** Some public tables have no hospitals, so a
 column that is an input too stands in for them (`site_from`: a diagnosis, a specialty).
@@ -25,9 +25,9 @@ either: the towers below see the same sum on both neighbours, those that read th
 move by one unit's contribution, and the theorem holds as it stands.
 (`tests/evaluate/test_layout.py` moves a person and compares every sum of a run.)
 
-*A release for each site.* Methods that release something of a single site show the
-move itself: one site lost a person, another has one more. Nothing was proven about
-that, so such a method claims no epsilon for that tier.
+*A release for each site.* Methods that release something of a single site show the move
+itself: one site lost a person, another has one more. Nothing was proven about that, so
+such a method claims no epsilon for that tier.
 """
 
 from collections.abc import Callable, Mapping

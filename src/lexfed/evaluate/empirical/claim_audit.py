@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds on epsilon beside every claim of a run, from canaries and their coins.
 
-For the record and for every tier that is read, games are played (`game`) until all
-canaries have had their coin. Each canary is in one game only, and games have noise of
-their own, so all games together are one mechanism that is as private for each coin as
-one run is: the bounds of `one_run_bounds` hold for the lot.
+docs/theory/empirical.md says how claims are attacked. Each canary is in one game only,
+and games have noise of their own, so all games together are one mechanism that is as
+private for each coin as one run is: the bounds of `one_run_bounds` hold for the lot.
 
 **How many at once.** Canaries in one game are noise to each other. N of them in random
 directions of a tower with d parameters add N m^2/d to the variance 1 of the noise, if a
@@ -13,10 +12,6 @@ every tower, also in those that must not see the coin at all: a leak into a quie
 is to stand out there. Where even d/4 would be too many, d/4 are taken: directions so
 few are nearly orthogonal, and the attack tells them apart. All of it follows from the
 plan.
-
-**Guesses.** Coins are guessed for the fifth of canaries whose scores are farthest from
-each other: heads for the upper tenth and tails for the lower. The share was fixed
-before any game; what is not guessed does not count against the attack.
 """
 
 import math

@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One game: a programme runs on canaries alone, and an attacker scores every coin.
 
-Canaries are persons who might exist; a coin decides the rows a site holds of each.
-Their values are the ends of the declared ranges and single levels of categories, drawn
-at random, so that no contribution is longer and few lie in the same direction. They are
-made from public declarations alone: an audit reads no row.
+Canaries are persons who might exist; a coin decides the rows a site holds of each
+(docs/theory/empirical.md has the two sides of every claim). They are made from public
+declarations alone: ends of the declared ranges and single levels of categories, drawn
+at random, so that no contribution is longer and few lie in the same direction. The
+label is the same on both sides: turning it over would turn the gradient back.
 
-    in or out     heads: the person is there; tails: nobody is (add/remove)
-    replaced      heads: the person; tails: the one with the opposite values
-    a tier        as replaced, in the columns of one tier; all others are at the middle
-                  of their range, or missing, so that a value that leaks into the tower
-                  of another tier stands alone there
-
-The label is the same on both sides: turning it over would turn the gradient back.
-
-`Site` and `Coordinator` are the product's: sites clip, weigh, put on the grid and
-charge, the coordinator adds the noise and learns. All other persons are left out; an
-attacker may know them and subtract them, so that makes the attack no weaker.
+`Site` and `Coordinator` are the product's. All other persons are left out; an attacker
+may know them and subtract them, so that makes the attack no weaker.
 
 The attacker sees every release and every query, as the claim allows. For the
 contribution of canary i to a release, a_i on heads and b_i on tails, it asks the
@@ -96,7 +88,11 @@ class CanaryStock:
     def replaced(
         self, count: int, generator: np.random.Generator, tier: Tier | None = None
     ) -> Canaries:
-        """Return persons with one of two sets of values, in one tier or in all."""
+        """Return persons with one of two sets of values, in one tier or in all.
+
+        All other columns are at the middle of their range, or missing, so that a value
+        that leaks into the tower of another tier stands alone there.
+        """
         code = self.encoding
         columns = code.columns if tier is None else code.columns_of(tier)
         return Canaries(*self._ends(columns, count, generator))

@@ -71,13 +71,12 @@ class Job:
         Guarantees:
             Other settings, rows, data, code or versions of libraries have other keys.
         """
-        code = code_digest(Path(lexfed.__file__).parent)
-        named = {**self.facts, "data": dataset.digest, "code": code, "on": software()}
-        return digest(named)[:24]
+        made = {"data": dataset.digest, "code": code_digest(), "on": software()}
+        return digest({**self.facts, **made})[:24]
 
 
 @cache
-def code_digest(package: Path) -> str:
+def code_digest(package: Path = Path(lexfed.__file__).parent) -> str:
     """Return a hash of every module of a package and of the data it declares."""
     total = hashlib.sha256()
     for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".toml")):

@@ -2,9 +2,8 @@
 """Attacks and audits as jobs: what was proven beside what attackers find.
 
 A table is judged by its worst line, and a line of attribute inference by the column and
-the attack that found most. An end that is the highest of many is above the truth more
-often than it says, so all of them hold together with 95 %: each has its part of the
-error (`joint_confidence`), as if a table had `LINES` lines that are judged.
+the attack that found most. So all ends hold together with 95 %: each has its part of
+the error (`joint_confidence`), as if a table had `LINES` lines that are judged.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from lexfed.arrays import Floats
+from lexfed.data.encoding import Encoding
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.attribute_inference import ATTACKS as ATTRIBUTE_ATTACKS
 from lexfed.evaluate.attacks.attribute_inference import (
@@ -72,10 +73,8 @@ def keys_of(dataset: Dataset, method: str) -> Mapping[str, Mapping[str, Any]]:
 def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     """Attack membership in three ways; intervals are over models.
 
-    Returns:
-        `auc`, `low`, `high` of LiRA, the same of the threshold and of the calibrated
-        margin under their own names, `strongest_low`, the highest of the three lower
-        ends, which hold together with 95 %, and the `bound` that the proof allows.
+    `auc`, `low` and `high` are those of LiRA; the lower ends of all three attacks hold
+    together with 95 %, and the highest of them is `strongest_low`.
     """
     config = configuration(dataset, case, keys_of(dataset, method))
     trainer = ProductTrainer(config, rows_of(dataset, case).population)
@@ -100,19 +99,13 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
 def audit_claims(
     dataset: Dataset, case: Case, method: str, canaries: int = CANARIES
 ) -> dict[str, float]:
-    """Audit every claim of a run with canaries.
-
-    Returns:
-        For the record and each tier the claim and the lower bound that was found, and
-        `refuted`, how many claims the audit contradicts.
-    """
+    """Audit every claim of a run with canaries, and count the refuted ones."""
     config = configuration(dataset, case, keys_of(dataset, method))
     population = rows_of(dataset, case).population
     audits = audit(price(config, population, dataset.folder), canaries)
     values: dict[str, float] = {}
     for one in audits:
-        values[f"{one.claim}_claimed"] = one.epsilon
-        values[f"{one.claim}_found"] = one.lower
+        values |= {f"{one.claim}_claimed": one.epsilon, f"{one.claim}_found": one.lower}
     refuted = sum(one.refuted for one in audits)
     return {**values, "refuted": float(refuted), "canaries": float(canaries)}
 
@@ -120,16 +113,10 @@ def audit_claims(
 def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     """Infer values of the most sensitive tier from a trained model.
 
-    Every column of the tier is tried by every attack. Columns correlate without any
-    model, so what counts is the gain over imputation, which has no model. Half of the
-    people are members, a quarter is known to the attacker, who trains a shadow on them,
-    a quarter are outsiders.
-
-    Returns:
-        AUC, its interval, bound and gain over imputation of the attack on the column
-        where the lower end of the gain is largest; `leak`, what the gain has beyond
-        that among outsiders; `excess`, the furthest that a lower end of any column and
-        attack is above what the proof allows; and how many columns were tried.
+    Every column of the tier is tried by every attack. Half of the people are members, a
+    quarter teach the attacker and a quarter are outsiders. The attack is shown on the
+    column where the lower end of its gain over imputation is largest; `excess` is the
+    furthest that a lower end of any column and attack is above what the proof allows.
 
     Guarantees:
         Where no attack gains anything, all lower ends of gains of `LINES` lines are at
@@ -143,7 +130,8 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     parts = group < 2, group == 2, group == 3
     people = InferencePeople(*(_first_rows(population).of(part) for part in parts))
     model, shadow = trainer.trained(parts[0]), trainer.trained(parts[1])
-    columns = _columns(population, sensitive_tier(dataset, case), people.auxiliary)
+    tier = sensitive_tier(dataset, case)
+    columns = _columns(population.encoding, tier, people.auxiliary.inputs)
     confidence = joint_confidence(LINES * len(columns) * len(ATTRIBUTE_ATTACKS))
     found = [
         attack_attribute(
@@ -186,14 +174,10 @@ def reconstruction(
 ) -> dict[str, float]:
     """Reconstruct values of the most sensitive tier from the rounds of runs.
 
-    The observer knows everything but the value: every other person's record too. Each
-    of `SPLITS` runs has people of its own, and is attacked about the next column.
-
-    Returns:
-        AUC over all games with its interval and `bound`; `excess`, by how much the
-        lower end is above the bound; `surest`, the AUC that the best observer has
-        against the person who is told apart most, and by how much that is above; and
-        `noise`, the least that a run drew, in deviations of its plan.
+    Each of `SPLITS` runs has people of its own, and is attacked about the next column.
+    `excess` is by how much the lower end is above the bound; `surest` the AUC that the
+    best observer has against the person who is told apart most, and by how much that is
+    above; `noise` the least that a run drew, in deviations of its plan.
     """
     played = []
     for split in range(SPLITS):
@@ -203,16 +187,12 @@ def reconstruction(
         about, runs = columns[split % len(columns)], GAMES[observer]
         played.append(play_games(priced, about, observer, runs=runs, seed=cell.seed))
     found = observer_result(played, observer, joint_confidence(LINES))
-    return {
-        **_ends(found),
-        "bound": found.bound,
-        "excess": found.low - found.bound,
-        "surest": max(games.surest for games in played),
-        "surest_excess": max(games.surest - games.bound for games in played),
-        "noise": min(games.noise for games in played),
-        "attempts": float(found.n),
-        "seconds": found.seconds,
-    }
+    return _beside_bound(
+        found,
+        surest=max(games.surest for games in played),
+        surest_excess=max(games.surest - games.bound for games in played),
+        noise=min(games.noise for games in played),
+    )
 
 
 def invert_gradients(
@@ -220,11 +200,8 @@ def invert_gradients(
 ) -> dict[str, float]:
     """Invert gradients of sites of two people, and read a value off the rows.
 
-    The attacker knows nobody. Only rounds that sum gradients can be inverted, so the
-    run has a step length of its own instead of the default rule.
-
-    Returns:
-        AUC over sites with its interval, `bound`, and `excess` of the lower end.
+    Only rounds that sum gradients can be inverted, so the run has a step length of its
+    own instead of the default rule.
     """
     rows, keys = rows_of(dataset, case), keys_of(dataset, method)
     steps = {**keys.get("federation", {}), "learning_rate": 1.0}
@@ -237,10 +214,15 @@ def invert_gradients(
         seed=case.seed,
         confidence=joint_confidence(LINES),
     )
+    return _beside_bound(found)
+
+
+def _beside_bound(found: AttackResult, **more: float) -> dict[str, float]:
     return {
         **_ends(found),
         "bound": found.bound,
         "excess": found.low - found.bound,
+        **more,
         "attempts": float(found.n),
         "seconds": found.seconds,
     }
@@ -269,22 +251,19 @@ def _priced_columns(
 ) -> tuple[PricedRun, tuple[TargetValue, ...]]:
     """Return a priced run, and the columns to attack as test rows tell them apart."""
     rows = rows_of(dataset, case)
-    config = configuration(dataset, case, keys)
-    auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
-    columns = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)
+    config, tier = configuration(dataset, case, keys), sensitive_tier(dataset, case)
+    columns = _columns(rows.population.encoding, tier, rows.test.slots)
     return price(config, rows.population, dataset.folder), columns
 
 
 def _columns(
-    population: Population, tier: Tier, auxiliary: LabelledRows
+    encoding: Encoding, tier: Tier, auxiliary: Floats
 ) -> tuple[TargetValue, ...]:
     """Return the columns of a tier in which people differ."""
     found: list[TargetValue] = []
-    for column in population.encoding.columns_of(tier):
+    for column in encoding.columns_of(tier):
         with suppress(DataError):  # all have the same value: nothing to infer
-            found.append(
-                find_target_value(population.encoding, column, auxiliary.inputs)
-            )
+            found.append(find_target_value(encoding, column, auxiliary))
     if not found:
         what = "people do not differ in any column of the tier"
         raise DataError([Problem(f"tier `{tier.label}`", what, "take more rows")])

@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import lexfed
 from lexfed.arrays import Floats
 from lexfed.canonical import digest
 from lexfed.config.declarations import declared_column
@@ -129,8 +128,7 @@ def tune(name: str, dataset: Dataset, case: Case) -> SettingChoice:
     sites = case.sites or len(rows_of(dataset, case).population.sites)
     apart = replace(case, seed=0, sites=sites, partition="iid", alpha=None, settings={})
     public = dumps(dict(dataset.tables)), dumps(asdict(apart))
-    code = code_digest(Path(lexfed.__file__).parent)
-    kept = dataset.folder / f"tuned-{digest([name, *public, code])[:16]}.json"
+    kept = dataset.folder / f"tuned-{digest([name, *public, code_digest()])[:16]}.json"
     if not kept.exists():
         found = _searched(name, dataset.name, dataset.target, *public)
         _keep_first(kept, dumps(asdict(found)))

@@ -13,28 +13,14 @@ bound honest code has such an end in at most one evaluation of ten. That is a st
 hint, and no proof.
 """
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+
 from lexfed.evaluate.comparison.case import CONFIGURED
-from lexfed.evaluate.harness.summary import TableLine
-from lexfed.evaluate.own.paired_lines import (
-    EvaluationFinding,
-    PairedLines,
-    Summaries,
-    amount,
-    differs,
-    down,
-    enumerated,
-    line_of,
-    lost_by,
-    metric_of,
-    pair_of,
-    part_of,
-    splits,
-    three,
-    three_down,
-    three_up,
-    why,
-    word,
-)
+from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine, number
 from lexfed.evaluate.own.policies import (
     CASCADE,
     LOCAL,
@@ -43,7 +29,7 @@ from lexfed.evaluate.own.policies import (
     UNIFORM_RECORD,
 )
 from lexfed.evaluate.own.questions import ATTRIBUTE, AUDIT, COST, MEMBERSHIP, TAILORING
-from lexfed.report.wording.rounding import round_up
+from lexfed.report.wording.rounding import round_down_to, round_up, round_up_to
 
 CLAIMS = {
     "record": "the whole record",
@@ -58,6 +44,148 @@ HINT = (
     "`--out`; if it comes again compare the installation with the published one and "
     "report the defect."
 )
+
+
+@dataclass(frozen=True)
+class EvaluationFinding:
+    """The answer to a question: a sentence that can stand alone, then further ones.
+
+    The alarm says that something seems to be broken.
+    """
+
+    headline: str
+    details: tuple[str, ...] = ()
+    alarm: bool = False
+
+    def __str__(self) -> str:
+        """The answer as the command line prints it."""
+        return "\n  ".join((self.headline, *self.details))
+
+
+Summaries = Mapping[str, Summary]
+
+
+@dataclass(frozen=True)
+class PairedLines:
+    """The means of two methods over the splits in which both have a number.
+
+    Attributes:
+        fewer: the part of the splits they are over; empty where it is all of them.
+    """
+
+    first: float
+    second: float
+    fewer: str
+
+
+def pair_of(
+    summary: Summary, metric: str, first: str, second: str
+) -> PairedLines | None:
+    """Return two methods side by side; None where they share no split.
+
+    Guarantees:
+        Both means are over the same splits, those of the paired difference.
+    """
+    values: dict[str, dict[int, float]] = {first: {}, second: {}}
+    for result in summary.results:
+        facts, value = result["job"], number(result, metric)
+        if facts["method"] in values and math.isfinite(value):
+            values[facts["method"]][facts["seed"]] = value
+    common = sorted(values[first].keys() & values[second].keys())
+    if not common:
+        return None
+    one, two = (fmean(values[m][seed] for seed in common) for m in (first, second))
+    return PairedLines(one, two, part_of(len(common), summary.table.seeds))
+
+
+def part_of(count: int, seeds: int) -> str:
+    """Return `k of n splits`; empty where it is all of them."""
+    return f"{count} of {seeds} splits" if count < seeds else ""
+
+
+def bracketed(text: str) -> str:
+    """Return a text in brackets, to be put behind another; empty without one."""
+    return f" ({text})" if text else ""
+
+
+def line_of(summaries: Summaries, table: str, method: str) -> TableLine | None:
+    """Return a line of a table; None where it was not measured."""
+    if table not in summaries:
+        return None
+    lines = summaries[table].lines
+    return next((one for one in lines if one.facts["method"] == method), None)
+
+
+def metric_of(*lines: TableLine) -> str:
+    """Return the metric that decides: AUC, or RMSE of a number; empty without one."""
+    for metric in ("auc", "rmse"):
+        if all(metric in one.values for one in lines):
+            return metric
+    return ""
+
+
+def word(metric: str) -> str:
+    """Return the usual name of the deciding metric."""
+    return {"auc": "AUC", "rmse": "RMSE"}[metric]
+
+
+def why(line: TableLine | None) -> str:
+    """Return the first reason why a line has no figure, as a sentence."""
+    refused = [] if line is None else [n for n in line.notes if n.startswith("refused")]
+    return f" {refused[0].removeprefix('refused: ').capitalize()}." if refused else ""
+
+
+def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
+    """Return the loss of a line of the table: less AUC, or more error."""
+    if gain is None or metric == "rmse":
+        return gain
+    return MeanEstimate(-gain.mean, gain.half, gain.count)
+
+
+def differs(gain: MeanEstimate) -> bool:
+    """Return True if the interval leaves zero out; one split tells nothing."""
+    return gain.half is not None and abs(gain.mean) > gain.half
+
+
+def amount(gain: MeanEstimate | None, *, absolute: bool = False) -> str:
+    """Return a difference with the half-width of its interval."""
+    if gain is None:
+        return "an unknown amount"
+    text = three(abs(gain.mean) if absolute else gain.mean)
+    return text if gain.half is None else f"{text} ± {three(gain.half)}"
+
+
+def splits(gain: MeanEstimate) -> str:
+    """Return the number of splits, in words."""
+    return "one split" if gain.count == 1 else f"{gain.count} splits"
+
+
+def three(value: float) -> str:
+    """Return a number with three decimals.
+
+    >>> three(-0.0071), three(-0.0001)
+    ('−0.007', '0.000')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
+
+
+three_up = partial(round_up_to, 3)
+"""Returns a proven bound with three decimals."""
+three_down = partial(round_down_to, 3)
+"""Returns a measured lower bound with three decimals."""
+down = partial(round_down_to, 2)
+"""Returns a measured lower bound with two decimals."""
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> enumerated(["a"]), enumerated(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def findings(summaries: Summaries) -> tuple[EvaluationFinding, ...]:
@@ -87,7 +215,7 @@ def _cost(summaries: Summaries) -> EvaluationFinding:
     details = []
     if "retention" in own.values:
         kept = own.values["retention"]
-        over = _bracketed(part_of(kept.count, own.seeds))
+        over = bracketed(part_of(kept.count, own.seeds))
         left = f"{100 * kept.mean:.0f} %"
         details.append(f"{left} of the AUC above chance is left{over}.")
     details += _alone(summaries, metric)
@@ -104,7 +232,7 @@ def _alone(summaries: Summaries, metric: str) -> list[str]:
         return [f"Sites alone were not measured.{why(alone)}"]
     return [
         f"Every site alone, under the same policy, reaches {three(both.first)}; "
-        f"together they reach {three(both.second)}{_bracketed(both.fewer)}."
+        f"together they reach {three(both.second)}{bracketed(both.fewer)}."
     ]
 
 
@@ -152,7 +280,7 @@ def _same_record(summaries: Summaries, own: TableLine, metric: str) -> list[str]
     spent, strict = (one.values.get("attribute_epsilon") for one in (loose, own))
     text = (
         f"At the same ε of the whole record uniform noise reaches "
-        f"{three(both.first)}, a difference of {amount(gained)}{_bracketed(both.fewer)}"
+        f"{three(both.first)}, a difference of {amount(gained)}{bracketed(both.fewer)}"
     )
     if spent is not None and strict is not None:
         text += (
@@ -165,10 +293,6 @@ def _same_record(summaries: Summaries, own: TableLine, metric: str) -> list[str]
 def _ends(both: PairedLines, between: str) -> str:
     over = f"; {both.fewer}" if both.fewer else ""
     return f"{three(both.first)}{between}{three(both.second)}{over}"
-
-
-def _bracketed(text: str) -> str:
-    return f" ({text})" if text else ""
 
 
 def _without(lines: dict[str, TableLine], metric: str) -> list[str]:

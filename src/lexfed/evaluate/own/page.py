@@ -14,29 +14,18 @@ from markupsafe import Markup
 from lexfed.evaluate.comparison.case import CONFIGURED
 from lexfed.evaluate.harness.machine import today
 from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
-from lexfed.evaluate.own.findings import CLAIMS, audited, findings
-from lexfed.evaluate.own.paired_lines import (
+from lexfed.evaluate.own import policies, questions
+from lexfed.evaluate.own.findings import (
+    CLAIMS,
+    audited,
+    bracketed,
     down,
+    findings,
     metric_of,
     part_of,
     three,
     three_up,
     word,
-)
-from lexfed.evaluate.own.policies import (
-    CASCADE,
-    LOCAL,
-    NONE,
-    UNIFORM_ATTRIBUTE,
-    UNIFORM_RECORD,
-)
-from lexfed.evaluate.own.questions import (
-    ATTRIBUTE,
-    AUDIT,
-    COST,
-    MEMBERSHIP,
-    TAILORING,
-    Omission,
 )
 from lexfed.report.markup import svg
 from lexfed.report.markup.page_templates import page
@@ -50,12 +39,12 @@ INTERNAL = (
 )
 WIDTH, HEIGHT, EDGE = 180.0, 16.0, 6.0
 _METHODS = {
-    NONE: "no protection",
+    policies.NONE: "no protection",
     CONFIGURED: "the configured policy",
-    LOCAL: "the same policy, every site alone",
-    CASCADE: "a budget for each tier (cascade)",
-    UNIFORM_ATTRIBUTE: "uniform noise, sensitive tier protected equally",
-    UNIFORM_RECORD: "uniform noise, same ε of the record",
+    policies.LOCAL: "the same policy, every site alone",
+    policies.CASCADE: "a budget for each tier (cascade)",
+    policies.UNIFORM_ATTRIBUTE: "uniform noise, sensitive tier protected equally",
+    policies.UNIFORM_RECORD: "uniform noise, same ε of the record",
 }
 _QUALITY = {
     "worst_site_auc": "worst site",
@@ -120,7 +109,10 @@ class FigureTable:
 
 
 def evaluation_html(
-    name: str, summaries: Sequence[Summary], left_out: Sequence[Omission], machine: str
+    name: str,
+    summaries: Sequence[Summary],
+    left_out: Sequence[questions.Omission],
+    machine: str,
 ) -> str:
     """Return the page; `name` is that of the configuration.
 
@@ -154,13 +146,12 @@ def _compared(summary: Summary) -> FigureTable:
     heads = (f"difference in {word(metric)}", *_SPENT.values())
     cells = [(_signed(one.gains.get(metric)), *_cells(one, _SPENT)) for one in lines]
     against = _METHODS[summary.table.against]
-    fewer = {
-        _name(one): part_of(mean.count, one.seeds)
+    fewer = [
+        "" if mean is None else part_of(mean.count, one.seeds)
         for one, mean in zip(lines, means, strict=True)
-        if mean is not None
-    }
+    ]
     over = f"{seeds} split{'' if seeds == 1 else 's'}"
-    if any(fewer.values()):
+    if any(fewer):
         over += ", or as many as a line says,"
     caption = (
         f"Mean over {over} with its 95 % interval; differences are to “{against}”, "
@@ -168,12 +159,8 @@ def _compared(summary: Summary) -> FigureTable:
     )
     if metric == "rmse":
         caption += " Errors are on the scale of the declared range; less is better."
-    rows = tuple(
-        replace(row, name=f"{row.name} ({fewer[row.name]})")
-        if fewer.get(row.name)
-        else row
-        for row in _rows(lines, readings, cells)
-    )
+    names = [_name(one) + bracketed(few) for one, few in zip(lines, fewer, strict=True)]
+    rows = _rows(names, readings, cells)
     part = _part(summary, word(metric), heads, rows, caption + _span(readings))
     more = {_name(one): _cells(one, shown) for one in lines}
     named = tuple(_QUALITY[name] for name in shown)
@@ -184,7 +171,7 @@ def _attacked(summary: Summary) -> FigureTable:
     lines = summary.lines
     heads: tuple[str, ...] = ("proof allows",)
     own: tuple[str, ...] = ()
-    if summary.table.name == ATTRIBUTE:
+    if summary.table.name == questions.ATTRIBUTE:
         heads += ("imputation", "gain over it", "at least")
         own = ("imputation_auc", "gain", "gain_low")
     readings: list[IntervalReading | None] = []
@@ -193,7 +180,7 @@ def _attacked(summary: Summary) -> FigureTable:
         bound = one.values.get("bound")
         allowed = _NOTHING if bound is None else three_up(bound.mean)
         # Without protection the bound is 1: nobody needs a line there.
-        free = one.facts["method"] == NONE
+        free = one.facts["method"] == policies.NONE
         cells.append(("anything" if free else allowed, *_cells(one, own)))
         if "auc" not in one.values:
             readings.append(None)
@@ -202,12 +189,14 @@ def _attacked(summary: Summary) -> FigureTable:
             one.values[name].mean for name in ("auc", "low", "high", "bound")
         )
         readings.append(IntervalReading(value, low, high, None if free else most))
-    together = " (three attacks together)" if summary.table.name == MEMBERSHIP else ""
+    several = summary.table.name == questions.MEMBERSHIP
+    together = " (three attacks together)" if several else ""
     caption = (
         f"AUC of the attack with its 95 % interval{together}; 0.5 is guessing. The "
         "upright line is what the proof allows."
     ) + _span(readings)
-    return _part(summary, "AUC", heads, _rows(lines, readings, cells), caption)
+    rows = _rows(map(_name, lines), readings, cells)
+    return _part(summary, "AUC", heads, rows, caption)
 
 
 def _audited(summary: Summary) -> FigureTable:
@@ -232,11 +221,11 @@ def _audited(summary: Summary) -> FigureTable:
 
 
 _PARTS = {
-    COST: _compared,
-    TAILORING: _compared,
-    MEMBERSHIP: _attacked,
-    ATTRIBUTE: _attacked,
-    AUDIT: _audited,
+    questions.COST: _compared,
+    questions.TAILORING: _compared,
+    questions.MEMBERSHIP: _attacked,
+    questions.ATTRIBUTE: _attacked,
+    questions.AUDIT: _audited,
 }
 
 
@@ -264,20 +253,20 @@ def _name(line: TableLine) -> str:
 
 
 def _rows(
-    lines: Sequence[TableLine],
+    names: Iterable[str],
     readings: Sequence[IntervalReading | None],
     cells: Sequence[tuple[str, ...]],
 ) -> tuple[FigureRow, ...]:
     scale = scale_of(one for one in readings if one is not None)
     return tuple(
         FigureRow(
-            _name(line),
+            name,
             Markup("") if one is None else whisker(one, scale, "value and interval"),
             _NOTHING if one is None else f"{one.value:.3f}",
             "" if one is None else f"{one.low:.3f} to {one.high:.3f}",
             own,
         )
-        for line, one, own in zip(lines, readings, cells, strict=True)
+        for name, one, own in zip(names, readings, cells, strict=True)
     )
 
 

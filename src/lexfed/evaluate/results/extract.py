@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import lexfed
 from lexfed.durable import write_atomically
 from lexfed.evaluate.harness.machine import software, today
 from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
@@ -71,7 +70,7 @@ def measured_table(summary: Summary, machine: str) -> MeasuredTable:
         lines=summary.lines,
         done=summary.done,
         configuration=summary.table.digest,
-        code=code_digest(Path(lexfed.__file__).parent)[:12],
+        code=code_digest()[:12],
         software=software(),
         machines=tuple(sorted({str(r.get("machine", machine)) for r in results})),
         dates=tuple(dict.fromkeys((*dates[:1], *dates[-1:]))),

@@ -22,9 +22,8 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary
 from lexfed.evaluate.own.csv_copy import own_table
-from lexfed.evaluate.own.findings import findings
+from lexfed.evaluate.own.findings import EvaluationFinding, findings
 from lexfed.evaluate.own.page import INTERNAL, PAGE, evaluation_html
-from lexfed.evaluate.own.paired_lines import EvaluationFinding
 from lexfed.evaluate.own.policies import with_policies
 from lexfed.evaluate.own.questions import Omission, QuestionSet, measure, questions
 from lexfed.evaluate.results.files import ALL, write_results
