@@ -11,6 +11,7 @@ from lexfed.evaluate.catalogue.job_grids import (
     SUPPORT,
     WHOLE,
     DatasetSample,
+    asked,
     attribute,
     jobs,
     record,
@@ -38,19 +39,7 @@ _SIZES = (3000, 4000, 4400, 4800, 5200, 5714, 7000, 10000)
 def equal_attribute() -> ResultTable:
     """Cascade and uniform noise, the sensitive tier at the same epsilon."""
     return ResultTable(
-        name="equal-attribute",
-        title="Equal protection of the sensitive attribute",
-        question=(
-            "What does a tower per tier buy over one noise for everything, where both "
-            "protect the sensitive tier equally (attribute ε .1 and .3, record ε 1 and "
-            "2, replace-one, δ 1e-5)? Both follow the default rule. Its constants were "
-            "set on other tables and on other rows of Adult and Taiwan, some of which "
-            "are among these; the six tables were looked at while it was made "
-            "(docs/theory/rule.md). What is not equal: `uniform` protects all of the "
-            "record as the sensitive tier, the outcome too, which the cascade protects "
-            "by the record's ε. 40 splits of small tables, 20 of others; the gain is "
-            "paired by split."
-        ),
+        *asked("equal-attribute"),
         jobs=_paired(("uniform", "cascade")),
         across=FACTS,
         shows=("auc", "ap", "accuracy", "majority", "worst_site_auc"),
@@ -62,19 +51,7 @@ def equal_attribute() -> ResultTable:
 def comparison() -> ResultTable:
     """Cascade, every uniform rule, and the sensitive columns dropped."""
     return ResultTable(
-        name="comparison",
-        title="Tailored noise, uniform rules, and dropped columns",
-        question=(
-            "The comparison at equal protection of the sensitive attribute (replace-"
-            "one, δ 1e-5) with more peers: three variants of a simpler rule for one "
-            "noise, the sensitive columns dropped (the rest then has the record's ε), "
-            "and the same model without privacy. `uniform` is always the product's "
-            "own rule. The last column compares with the best of the four uniform "
-            "rules in each cell, chosen after seeing the test rows: a generous peer "
-            "that nobody could have run. Adult and Taiwan in two sizes, because the "
-            "size decides which plan the rule makes (docs/theory/rule.md). 40 splits "
-            "of small tables, 20 of others; differences are paired by split."
-        ),
+        *asked("comparison"),
         jobs=_paired((*UNIFORM, "dropped", "none", "cascade"), _FEWER),
         across=FACTS,
         shows=("auc", "accuracy", "majority", OVER_UNIFORM),
@@ -86,15 +63,7 @@ def comparison() -> ResultTable:
 def adult_rows() -> ResultTable:
     """The comparison at several numbers of rows."""
     return ResultTable(
-        name="adult-rows",
-        title="The same table in eight sizes",
-        question=(
-            "Adult at attribute ε .1 and record ε 1 (replace-one, δ 1e-5), 16 splits "
-            "of each size: AUC is no smooth function of the number of rows, because "
-            "the plan of the rule is a step function of it. `uniform` begins to buy "
-            "column statistics between 3,080 and 3,360 rows to learn from, the "
-            "cascade's special tower gets its second round between 4,000 and 4,900."
-        ),
+        *asked("adult-rows"),
         jobs=jobs(
             (("adult", size) for size in _SIZES),
             ("uniform", "cascade"),
@@ -110,13 +79,7 @@ def adult_rows() -> ResultTable:
 def tuned() -> ResultTable:
     """The same comparison after an equal search for settings."""
     return ResultTable(
-        name="tuned",
-        title="Equal protection and equal tuning effort",
-        question=(
-            "The comparison above after each method chose among six settings, six "
-            "trainings each, on rows made from the public declaration alone: a search "
-            "that costs no budget. The gain is paired by split."
-        ),
+        *asked("tuned"),
         jobs=_paired(("uniform-tuned", "cascade-tuned")),
         across=FACTS,
         shows=("auc", "accuracy", "majority"),
@@ -180,13 +143,7 @@ def equal_record() -> ResultTable:
         for epsilon, value in zip((0.1, 1.0), values, strict=True)
     ]
     return ResultTable(
-        name="equal-record",
-        title="Equal protection of the whole record",
-        question=(
-            "At the same ε for a whole record (add-remove, δ 1e-5) and no cap on any "
-            "tier: how do the cascade and uniform noise compare with the central "
-            "DP-EBM, which sees all rows in one place? The gain is paired by split."
-        ),
+        *asked("equal-record"),
         jobs=jobs(
             COMPARED,
             ("dp-ebm", "uniform", "cascade"),
@@ -233,13 +190,7 @@ _SLOW = (
 def retention() -> ResultTable:
     """The utility retained at the published budget, of a model without privacy."""
     return ResultTable(
-        name="retention",
-        title="What protection costs",
-        question=(
-            "How much of the AUC above chance of the same model without privacy is "
-            "left at record ε 1.9 (add-remove, δ 1e-5)? All rows of every table; 5 "
-            "splits."
-        ),
+        *asked("retention"),
         jobs=jobs(
             ((name, None) for name, _ in WHOLE), ("none", "cascade"), 5, (record(1.9),)
         ),
@@ -273,16 +224,7 @@ def dynamic() -> ResultTable:
         "cannot be reached honestly here; compare the distance between the lines"
     )
     return ResultTable(
-        name="dynamic",
-        title="Static and dynamic noise, as published",
-        question=(
-            "Accuracy without privacy, with static and with dynamic noise at record ε "
-            "1.9 (add-remove, δ 1e-5) on public tables of health and finance, 5 "
-            "splits. `cascade` is the default of lexfed. `budget to target`: the "
-            "record's ε that was spent when the test AUC first had 90 % of what the "
-            "model without privacy has above chance, over the runs that came so far; "
-            "the publication states 45 % less use of budget by dynamic noise."
-        ),
+        *asked("dynamic"),
         jobs=jobs(
             (SUPPORT, ("diabetes130", 20000), GERMAN, ("taiwan_default", None)),
             ("none", "static-tiers", "dynamic", "cascade"),
@@ -311,12 +253,7 @@ _DISTANCE = (
 def flamby() -> ResultTable:
     """The heart table as FLamby uses it."""
     return ResultTable(
-        name="flamby",
-        title="FLamby's heart table",
-        question=(
-            "740 complete rows of four hospitals without slope, ca and thal; accuracy "
-            "at record ε 1 and .1 (add-remove, δ 1e-5), 10 splits."
-        ),
+        *asked("flamby"),
         jobs=jobs(
             ((FLAMBY, None),),
             ("none", "uniform", "cascade"),

@@ -6,6 +6,7 @@ from lexfed.evaluate.catalogue.job_grids import (
     GERMAN,
     HEART,
     TAIWAN,
+    asked,
     attribute,
     jobs,
     record,
@@ -29,20 +30,7 @@ _PRIVATE = tuple(name for name in MECHANISMS if name != "none")
 def schedules() -> ResultTable:
     """The gain of moving the budget over rounds, at equal claims."""
     return ResultTable(
-        name="schedules",
-        title="Noise that moves over rounds",
-        question=(
-            "Noisy descent (40 planned rounds, step 1, clip 1) under uniform noise at "
-            "ε 1 (replace-one, δ 1e-5), 10 splits. `less budget`: part of the budget "
-            "per round (μ²) that a course can do without and still be within .005 of "
-            "the AUC that constant noise has with all of it. `more rounds`: how many "
-            "more rounds it runs for the same claim, as a part of those of constant "
-            "noise, and is still within .005 of its AUC. Both are read off a grid and "
-            "end where it ends; half-widths are those of a bootstrap over splits. "
-            "Constant noise gains by this measure too where its AUC hardly depends on "
-            "budget or rounds: only what a course gains beyond it is worth something. "
-            "Published are 44 % less budget and 69 % more rounds."
-        ),
+        *asked("schedules"),
         jobs=tuple(_courses(10)),
         across=("dataset", "rows", "method"),
         shows=("auc", "rounds", "less_budget", "more_rounds"),
@@ -87,15 +75,7 @@ def charged_search() -> ResultTable:
         )
     ]
     return ResultTable(
-        name="charged-search",
-        title="What a charged search finds",
-        question=(
-            "Adult with 14,000 rows to learn from, record ε 2 (add-remove, δ 1e-5): "
-            "the AUC of three steps in 20 rounds, each with the whole budget, that of "
-            "the built-in rule without any search, and what a charged search over the "
-            "three steps chooses (a Poisson number of runs with mean 5), with the part "
-            "of the budget that one of its runs has. 10 splits."
-        ),
+        *asked("charged-search"),
         jobs=(
             *fixed,
             *jobs(sets, ("cascade",), 10, (record(2.0, step="rule"),)),
@@ -113,12 +93,7 @@ def charged_search() -> ResultTable:
 def rounds() -> ResultTable:
     """Epsilon after each round, for the record and every tier."""
     return ResultTable(
-        name="rounds",
-        title="Epsilon by round",
-        question=(
-            "What does a plan spend round by round? Attribute ε .3 of the sensitive "
-            "tier, record ε 2 (replace-one, δ 1e-5)."
-        ),
+        *asked("rounds"),
         jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("rounds", "record_epsilon", "budget_per_round"),
@@ -129,13 +104,7 @@ def rounds() -> ResultTable:
 def noise() -> ResultTable:
     """Noise on columns of each tier."""
     return ResultTable(
-        name="noise",
-        title="Noise by column",
-        question=(
-            "How much noise do the weights of a column carry over all rounds, in units "
-            "of the clip? The same plans as above; averaged over the columns of a tier "
-            "here, by column in the figures."
-        ),
+        *asked("noise"),
         jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("noise_special", "noise_personal", "noise_non_personal"),
@@ -146,28 +115,7 @@ def noise() -> ResultTable:
 def overhead() -> ResultTable:
     """Time, bytes and memory of whole runs, by part, with each thing and without."""
     return ResultTable(
-        name="overhead",
-        title="Overhead",
-        question=(
-            "What does each part of protection cost, against the same run without it? "
-            "Every line has exactly one thing more than the line above: clipping, "
-            "noise and accounting by `uniform`; one tower for each tier instead of one "
-            "(20 rounds of descent each, so compare milliseconds by round); "
-            "folder, log, receipts and lasting ledgers; the accountant `rdp`, which "
-            "masks need; noise in shares behind masks. Ratios are those to the line "
-            "above, which is run again beside each run. Every run tags its columns "
-            "once, so without tagging it takes that much less. All sites are objects "
-            "of one process that pass messages as bytes. Seconds are processor time, "
-            "by part from a look each millisecond, so small parts are rough; those "
-            "of clients are all sites together, those of the coordinator the rest of "
-            "the rounds. Noise that is solved for before the first round counts as "
-            "allocation. Without privacy the code that clips runs too, with a clip "
-            "that nothing reaches. Waiting is no work: it is for the disk, because "
-            "every charge and entry of the log is durable before the next step, and "
-            "for other jobs of the machine. Bytes received and sent are those of the "
-            "messages of one site in all rounds, set-up of masks included, without "
-            "what a network adds; memory is growth over the loaded program."
-        ),
+        *asked("overhead"),
         jobs=jobs((GERMAN, HEART), VARIANTS, 2, (_CELL,), "overhead"),
         across=("dataset", "method"),
         shows=(

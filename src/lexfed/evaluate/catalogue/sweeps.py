@@ -11,6 +11,7 @@ from lexfed.evaluate.catalogue.job_grids import (
     TAIWAN,
     WITHOUT_PRIVACY,
     DatasetSample,
+    asked,
     attribute,
     jobs,
     record,
@@ -40,20 +41,7 @@ def methods() -> ResultTable:
     """Every method in the base cell, under both comparisons."""
     cells = (attribute(0.3, 2.0), record(1.0))
     return ResultTable(
-        name="methods",
-        title="Every method",
-        question=(
-            "Every method in the base cell: natural sites, a linear model, equal "
-            "attribute ε .3 (record 2, replace-one) and equal record ε 1 (add-remove), "
-            "δ 1e-5, 5 splits. Each private method chose among six settings, six "
-            "trainings each, on rows made from the public declaration alone. `rounds "
-            "to target`: the first round after which the "
-            "test AUC has 90 % of what the model without privacy has above chance, "
-            "averaged over the runs that reached it (none did where there is a dash); "
-            "at most 40 rounds of a run are looked at. `budget per round`: record ε "
-            "over rounds. Noise: planned, on weights of columns of the most sensitive "
-            "tier and of the others, in units of the clip, over all rounds."
-        ),
+        *asked("methods"),
         jobs=jobs((HEART, TAIWAN), map(_tuned, METHODS), SEEDS, cells),
         across=("dataset", "rows", "equal", "method"),
         shows=(
@@ -74,16 +62,7 @@ def learning() -> ResultTable:
     """The rounds and the budget needed until a model is good enough."""
     chosen = ("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse")
     return ResultTable(
-        name="learning",
-        title="Rounds to a target",
-        question=(
-            "After which round does the test AUC have 90 % of what the model without "
-            "privacy has above chance, and what was spent by then? Attribute ε .3, "
-            "record ε 2 (replace-one, δ 1e-5), 5 splits; means are over the runs that "
-            "reached it, a dash says that none did. Only a cascade can spend record ε "
-            "2: methods without towers keep the whole record at .3. Test rows are "
-            "looked at for this, which a run that stops early would have to pay for."
-        ),
+        *asked("learning"),
         jobs=jobs(
             (HEART, TAIWAN),
             (*chosen, "dp-ftrl", "cascade", "cascade-plain"),
@@ -103,12 +82,7 @@ def radar() -> ResultTable:
     """The same methods on several qualities at once, drawn."""
     chosen = ("uniform", "fedsgd", "grouped-inverse", "time-adaptive", "cascade")
     return ResultTable(
-        name="radar",
-        title="Qualities of methods at equal protection of the sensitive attribute",
-        question=(
-            "Taiwan credit, attribute ε .3, after the search of the table above. Every "
-            "axis runs from the worst to the best of the methods shown."
-        ),
+        *asked("radar"),
         jobs=jobs((TAIWAN,), map(_tuned, chosen), SEEDS, (attribute(0.3, 2.0),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "ap", "worst_site_auc", "gap_auc_sex", "brier", "seconds"),
@@ -121,12 +95,7 @@ def epsilon() -> ResultTable:
     chosen = ("uniform", "fedsgd", "grouped-inverse", "cascade")
     cells = tuple(record(value) for value in (0.1, 0.3, 1.0, 1.9, 4.0))
     return ResultTable(
-        name="epsilon",
-        title="AUC against epsilon",
-        question=(
-            "Equal record ε (add-remove, δ 1e-5), 5 splits, default settings: the "
-            "steps of `fedsgd` and `grouped-inverse` follow no rule and were not tuned."
-        ),
+        *asked("epsilon"),
         jobs=jobs((HEART, ADULT), chosen, SEEDS, cells),
         across=("dataset", "rows", "record_epsilon", "method"),
         shows=("auc", "accuracy", "majority"),
@@ -143,12 +112,7 @@ def alpha() -> ResultTable:
         "rows are spread, so the curve of the product is flat by construction"
     )
     return ResultTable(
-        name="alpha",
-        title="Heterogeneity of sites",
-        question=(
-            "Adult, 10 sites by Dirichlet over the outcome, record ε 1.9 (add-remove, "
-            "δ 1e-5), 5 splits."
-        ),
+        *asked("alpha"),
         jobs=jobs(
             (ADULT,),
             chosen,
@@ -174,9 +138,7 @@ def sites() -> ResultTable:
     """More sites, each with fewer rows."""
     chosen = ("fedsgd", "fedavg-clients", "local", "cascade")
     return ResultTable(
-        name="sites",
-        title="Number of sites",
-        question="Adult, rows spread at random, record ε 1.9, 5 splits.",
+        *asked("sites"),
         jobs=jobs(
             (ADULT,),
             chosen,
@@ -192,13 +154,7 @@ def sites() -> ResultTable:
 def models() -> ResultTable:
     """Linear models and networks."""
     return ResultTable(
-        name="models",
-        title="Models",
-        question=(
-            "Record ε 4 (add-remove, δ 1e-5), Adult with 4,000 rows to learn from, 5 "
-            "splits. A note says where the rule kept towers linear because a network "
-            "would not pay."
-        ),
+        *asked("models"),
         jobs=jobs(
             (ADULT,),
             ("none", "fedsgd", "cascade"),
@@ -216,17 +172,7 @@ def models() -> ResultTable:
 def tiers() -> ResultTable:
     """Two, three and four tiers."""
     return ResultTable(
-        name="tiers",
-        title="Number of tiers",
-        question=(
-            "German credit and eICU under policies that fill all four tiers (German: "
-            "facts about the loan are not personal, the telephone is an identifier; "
-            "eICU: facts about the hospital, and age). 4: identifiers are no input, "
-            "three towers. 3: identifiers are inputs and count as special. 2: what is "
-            "not personal counts as personal too, two towers. So fewer tiers count a "
-            "column as more sensitive, never as less. Attribute ε .3 of the special "
-            "tier, record ε 2 (replace-one, δ 1e-5), 20 splits."
-        ),
+        *asked("tiers"),
         jobs=jobs(
             ((GERMAN_FOUR, None), (EICU_FOUR, None)),
             ("cascade", "cascade-plain"),
@@ -241,13 +187,7 @@ def tiers() -> ResultTable:
 def ablations() -> ResultTable:
     """One idea taken out at a time."""
     return ResultTable(
-        name="ablations",
-        title="Ablations",
-        question=(
-            "`dynamic` has everything; each other line lacks one idea. Attribute ε .3, "
-            "record ε 2 (replace-one), 5 splits, noisy descent with the same step; the "
-            "gain is over `dynamic`, paired by split."
-        ),
+        *asked("ablations"),
         jobs=jobs((GERMAN, HEART, TAIWAN), ABLATIONS, SEEDS, (attribute(0.3, 2.0),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "rounds"),
@@ -258,12 +198,7 @@ def ablations() -> ResultTable:
 def multipliers() -> ResultTable:
     """The strength with which noise follows sensitivity."""
     return ResultTable(
-        name="multipliers",
-        title="Factors between tiers",
-        question=(
-            "One model, noise by tier: factors of the rule `multiplier`, and base α of "
-            "the rule `inverse`. Equal record ε 1.9 (add-remove), 5 splits."
-        ),
+        *asked("multipliers"),
         jobs=jobs((GERMAN, TAIWAN), MULTIPLIERS, SEEDS, (record(1.9),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "attribute_epsilon"),
@@ -273,13 +208,7 @@ def multipliers() -> ResultTable:
 def quick() -> ResultTable:
     """Every method on the heart table, both comparisons, two splits."""
     return ResultTable(
-        name="quick",
-        title="A first look",
-        question=(
-            "Every method on the heart table, 2 splits, which is far too few to rank "
-            "them: equal attribute ε .3 (record 2, replace-one) and equal record ε 1 "
-            "(add-remove), δ 1e-5."
-        ),
+        *asked("quick"),
         jobs=jobs((HEART,), METHODS, 2, (attribute(0.3, 2.0), record(1.0))),
         across=("dataset", "equal", "method"),
         shows=(
@@ -303,21 +232,7 @@ def synthetic_table() -> ResultTable:
     # Seed after seed, as methods share the rows of a split and these tables are large.
     in_order = sorted(found, key=lambda job: (job.dataset, job.seed))
     return ResultTable(
-        name="made",
-        title="Made-up rows (not results on ADNI, MIMIC or any city)",
-        question=(
-            "Tables that lexfed makes from a seed; nobody in them exists, and no "
-            "figure here is one of the study or hospital whose shape they have. "
-            "`adni_like`: 5,000 people, 847 columns; `adni-without-genetics`: the same "
-            "people under a policy that leaves out 305 columns of genetic data, GDPR "
-            "Art. 9. `ehr_like`: about 25,000 visits of 9,000 patients, who may be "
-            "known to two hospitals; a patient is protected with all visits. "
-            "`iot_like`: 50 readings "
-            "of each of 1,000 sensors; a sensor is protected with all readings, so "
-            "there are 700 units to learn from. `iot-next-hour`: the next reading as a "
-            "number; RMSE on the scale on which its range is [-1, 1]. Record ε 1 and 4 "
-            "(add-remove, δ 1e-5), 5 splits."
-        ),
+        *asked("made"),
         jobs=tuple(in_order),
         across=("dataset", "record_epsilon", "method"),
         shows=(
