@@ -74,13 +74,6 @@ class InferencePeople:
     auxiliary: LabelledRows
     outsiders: LabelledRows
 
-    def with_value(self, about: TargetValue) -> "InferencePeople":
-        """Return those of every group whose value is not missing."""
-        groups = self.members, self.auxiliary, self.outsiders
-        return InferencePeople(
-            *(group.of(about.known(group.inputs)) for group in groups)
-        )
-
 
 @dataclass(frozen=True)
 class AttributeInference:
@@ -123,10 +116,10 @@ def attack_attribute(
     """
     if loss.name == "squared":
         raise ValueError("expected a task with classes, got a regression")
-    known = people.with_value(about)
-    auxiliary = known.auxiliary
-    groups = known.members, auxiliary, known.outsiders
-    truth, learned, apart = (about.has(group.inputs) for group in groups)
+    groups = people.members, people.auxiliary, people.outsiders
+    known = [group.of(about.known(group.inputs)) for group in groups]
+    members, auxiliary, outsiders = known
+    truth, learned, apart = (about.has(group.inputs) for group in known)
     if any(kind.all() or not kind.any() for kind in (truth, learned, apart)):
         what = "everybody of a group has the value, or nobody has"
         raise DataError([Problem(f"column `{about.column}`", what, "take more rows")])
@@ -136,9 +129,9 @@ def attack_attribute(
 
     def timed(name: str, attack: Callable[[LabelledRows], Floats]) -> None:
         begun = time.perf_counter()
-        scores[name] = attack(known.members)
+        scores[name] = attack(members)
         seconds[name] = time.perf_counter() - begun
-        outside[name] = attack(known.outsiders)
+        outside[name] = attack(outsiders)
 
     classes = max(2, len(model.intercept))
     timed("imputation", lambda rows: _imputed(about, auxiliary, rows, classes))

@@ -97,14 +97,17 @@ def plain_configuration(
     dataset: Dataset, case: Case, keys: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the tables of `configuration` as plain values."""
-    data, law = data_table(dataset, case), law_table(dataset, case)
+    data = dict(dataset.tables["data"])
+    if case.sites is not None:
+        spread = {} if case.partition == "iid" else {"alpha": case.alpha}
+        data["sites"] = {"count": case.sites, "partition": case.partition, **spread}
     caps = {}
     if case.equal == "attribute":
         caps = {"caps": {sensitive_tier(dataset, case).label: case.attribute_epsilon}}
     own: dict[str, dict[str, Any]] = {
         "run": {"name": "evaluate", "seed": case.seed},
         "data": data,
-        "law": law,
+        "law": law_table(dataset, case),
         "budget": {
             "epsilon": case.record_epsilon,
             "delta": case.delta,
@@ -132,15 +135,6 @@ def own_methods(dataset: Dataset) -> Mapping[str, Mapping[str, Mapping[str, Any]
         "methods", {}
     )
     return own
-
-
-def data_table(dataset: Dataset, case: Case) -> dict[str, Any]:
-    """Return `[data]` with the sites of the cell."""
-    data = dict(dataset.tables["data"])
-    if case.sites is not None:
-        spread = {} if case.partition == "iid" else {"alpha": case.alpha}
-        data["sites"] = {"count": case.sites, "partition": case.partition, **spread}
-    return data
 
 
 def law_table(dataset: Dataset, case: Case) -> dict[str, Any]:
@@ -184,30 +178,25 @@ def moving_column(dataset: Dataset, case: Case) -> str | None:
     return column if column in inputs and tags[column]["tier"] == tier else None
 
 
-def released_as_sums(scores: Scores, dataset: Dataset, case: Case) -> Scores:
-    """Return the scores of a method that releases sums over all sites, with a word."""
-    column = moving_column(dataset, case)
-    if column is None or scores.attribute_epsilon is None:
-        return scores
-    word = (
-        f"sites are made from `{column}`: sums over all sites do not tell who was "
-        "where, so the attribute's epsilon holds"
-    )
-    return replace(scores, note=f"{scores.note}; {word}")
-
-
-def released_by_site(scores: Scores, dataset: Dataset, case: Case) -> Scores:
-    """Return the scores of a method that releases something of each site.
+def claimed(scores: Scores, dataset: Dataset, case: Case, *, by_site: bool) -> Scores:
+    """Return scores with what a method may claim where sites were made from a column.
 
     Guarantees:
-        Where a value of the most sensitive tier decides the site, no epsilon is
-        claimed for that tier.
+        Where a value of the most sensitive tier decides the site, a method that
+        releases something of each site claims no epsilon for that tier.
     """
     column = moving_column(dataset, case)
     if column is None or scores.attribute_epsilon is None:
         return scores
-    word = (
-        f"no attribute claim: sites are made from `{column}`, so a changed value "
-        "moves a person from one site's releases to another's"
-    )
-    return replace(scores, attribute_epsilon=None, note=f"{scores.note}; {word}")
+    if by_site:
+        scores = replace(scores, attribute_epsilon=None)
+        word = (
+            f"no attribute claim: sites are made from `{column}`, so a changed value "
+            "moves a person from one site's releases to another's"
+        )
+    else:
+        word = (
+            f"sites are made from `{column}`: sums over all sites do not tell who was "
+            "where, so the attribute's epsilon holds"
+        )
+    return replace(scores, note=f"{scores.note}; {word}")

@@ -120,7 +120,10 @@ def _load(
     table, partition = capped.table, everywhere.of(capped.sites)
     if config.data.sites is not None and config.data.sites.count is not None:
         site_of_row = spread(config, table, coins)
-        together = seeded_population(_one_site(config), file.parent)
+        one = SitesTable(count=1, partition="iid")
+        data = config.data.model_copy(update={"sites": one})
+        whole_site = config.model_copy(update={"data": data})
+        together = seeded_population(whole_site, file.parent)
         population = dealt(together, table, site_of_row, partition.names)
     else:
         site_of_row = partition.codes(len(table))
@@ -138,13 +141,6 @@ def _load(
     )
     in_file = np.searchsorted(whole.rows, table.rows[test.rows])
     return SplitRows(population, table, train, test, _groups(file, groups, in_file))
-
-
-def _one_site(config: Config) -> Config:
-    one = SitesTable(count=1, partition="iid")
-    return config.model_copy(
-        update={"data": config.data.model_copy(update={"sites": one})}
-    )
 
 
 def _side(

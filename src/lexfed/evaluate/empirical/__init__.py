@@ -11,6 +11,5 @@ hold for no other choice. No audit reads a row of data.
 """
 
 from lexfed.evaluate.empirical.claim_audit import ClaimAudit, audit
-from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 
-__all__ = ["ClaimAudit", "audit", "one_run", "one_run_mu"]
+__all__ = ["ClaimAudit", "audit"]

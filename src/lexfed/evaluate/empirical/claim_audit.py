@@ -24,7 +24,6 @@ from lexfed.arrays import Bools, Floats
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.empirical.game import Arena
 from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
-from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.claim.schema import Claim
@@ -145,8 +144,12 @@ def _audited(
     coins, scores = (np.concatenate(part) for part in zip(*games, strict=True))
     guesses, correct = count_guesses(coins, scores)
     stated = claim if name is None else claim.tiers[name]
-    gaussian = None
-    if _is_gaussian(priced.programme):
+    gaussian, programme = None, priced.programme
+    # Only then the proven trade-off curve of a run is that of one Gaussian.
+    if programme.guarantee == "envelope" and all(
+        release.noise == "gaussian" and release.sampling_rate == 1.0
+        for release, _ in programme.charges()
+    ):
         mu = one_run_mu(guesses, correct, canaries, confidence)
         gaussian = gdp.epsilon_from(mu, stated.delta)
     return ClaimAudit(
@@ -164,14 +167,6 @@ def _audited(
 
 def _word(name: TierName | None) -> str:
     return RECORD if name is None else name
-
-
-def _is_gaussian(programme: Programme) -> bool:
-    """Return True if the proven trade-off curve of a run is that of one Gaussian."""
-    return programme.guarantee == "envelope" and all(
-        release.noise == "gaussian" and release.sampling_rate == 1.0
-        for release, _ in programme.charges()
-    )
 
 
 def _games(

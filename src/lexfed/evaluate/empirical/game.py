@@ -21,7 +21,7 @@ the S_i is (W Wᵀ + I)^-1 W (Y - sum_i (a_i + b_i)/2)/sigma. Where sites sample
 contribution is expected times the rate.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,7 +36,7 @@ from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Query, Refusal
-from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site import contributions as at_sites
 from lexfed.federation.site.contributions import sum_weights
 from lexfed.federation.site.data_holder import Site, Sources
@@ -153,14 +153,6 @@ _UNSEEN = ("metrics", "sketch")
 (docs/guide/sketches.md)."""
 
 
-@dataclass(frozen=True)
-class _Directions:
-    """Each person's mean contribution, and half of the coin's effect on it."""
-
-    middle: Floats
-    half: Floats
-
-
 class Arena:
     """The place of games on one priced programme."""
 
@@ -257,41 +249,36 @@ class _Attack:
         count = len(canaries)
         self._gram = np.zeros((count, count))
         self._seen = np.zeros(count)
-        self._directions: tuple[tuple[int, int], _Directions] | None = None
+        self._directions: tuple[tuple[int, int], Floats, Floats] | None = None
 
     def see(self, query: Query, update: Integers) -> None:
         """Take a release."""
         stage = self._arena.programme.stages[query.stage]
         if query.release is None or query.kind in _UNSEEN:
             return
-        directions = self._at(query)
-        sigma = _sigmas(stage, [group.sigma for group in query.release.groups])
-        rest = integer_sums.descale(update, stage)
-        rest = (rest - directions.middle.sum(axis=0)) / sigma
-        half = directions.half / sigma
+        middle, half = self._at(query)
+        lengths = [block.stop - block.start for block in stage.blocks]
+        sigma = np.repeat([group.sigma for group in query.release.groups], lengths)
+        rest = (integer_sums.descale(update, stage) - middle.sum(axis=0)) / sigma
+        half = half / sigma
         self._gram += half @ half.T
         self._seen += half @ rest
 
-    def _at(self, query: Query) -> _Directions:
+    def _at(self, query: Query) -> tuple[Floats, Floats]:
+        """Return each person's mean contribution, and half of the coin's effect."""
         place = (query.stage, query.step // _FRESH)
         if self._directions is None or self._directions[0] != place:
             heads = self._arena.added(query, self._canaries.heads)
             tails = np.zeros_like(heads)
             if self._canaries.tails is not None:
                 tails = self._arena.added(query, self._canaries.tails)
-            found = _Directions((heads + tails) / 2.0, (heads - tails) / 2.0)
-            self._directions = (place, found)
-        return self._directions[1]
+            self._directions = place, (heads + tails) / 2.0, (heads - tails) / 2.0
+        return self._directions[1:]
 
     def scores(self) -> Floats:
         """Return the expected coin of each person."""
         prior = np.eye(len(self._seen))
         return np.asarray(np.linalg.solve(self._gram + prior, self._seen))
-
-
-def _sigmas(stage: Stage, sigmas: Sequence[float]) -> Floats:
-    lengths = [block.stop - block.start for block in stage.blocks]
-    return np.repeat(np.array(sigmas), lengths)
 
 
 def contributions(

@@ -65,20 +65,15 @@ def one_run(
     checks.in_range(0.0, 1.0, delta=delta)
 
     def refuted(epsilon: float) -> bool:
-        return _p_value(guesses, correct, m, delta, epsilon) <= 1.0 - confidence
+        p = 1.0 / (1.0 + math.exp(-epsilon))
+        # P[B >= v-i] for i = 0..v.
+        tails = binom.sf(np.arange(correct - 1, -2, -1), guesses, p)
+        beta, alpha = float(tails[0]), 0.0
+        if correct > 0 and delta > 0.0:
+            alpha = float(np.max((tails[1:] - beta) / np.arange(1, correct + 1)))
+        return beta + 2.0 * m * delta * alpha <= 1.0 - confidence
 
     return _largest(refuted)
-
-
-def _p_value(guesses: int, correct: int, m: int, delta: float, epsilon: float) -> float:
-    p = 1.0 / (1.0 + math.exp(-epsilon))
-    # P[B >= v-i] for i = 0..v.
-    tails = binom.sf(np.arange(correct - 1, -2, -1), guesses, p)
-    beta = float(tails[0])
-    if correct == 0 or delta == 0.0:
-        return beta
-    alpha = float(np.max((tails[1:] - beta) / np.arange(1, correct + 1)))
-    return min(1.0, beta + 2.0 * m * delta * alpha)
 
 
 def one_run_mu(guesses: int, correct: int, m: int, confidence: float = 0.95) -> float:
@@ -91,24 +86,17 @@ def one_run_mu(guesses: int, correct: int, m: int, confidence: float = 0.95) -> 
     _check(guesses, correct, m, confidence)
 
     def refuted(mu: float) -> bool:
-        return _gaussian_refuted(guesses, correct, m, mu, 1.0 - confidence)
+        right = (1.0 - confidence) * correct / m
+        wrong = (1.0 - confidence) * (guesses - correct) / m
+        for i in range(correct - 1, -1, -1):
+            before = wrong
+            wrong = max(before, float(ndtr(ndtri(min(right, 1.0)) - mu)))
+            right += i / (guesses - i) * (wrong - before)
+            if right + wrong > guesses / m:
+                return True
+        return right + wrong > guesses / m
 
     return _largest(refuted)
-
-
-def _gaussian_refuted(
-    guesses: int, correct: int, m: int, mu: float, error: float
-) -> bool:
-    """Return True if that many correct guesses are rarer than `error` under mu-GDP."""
-    right = error * correct / m
-    wrong = error * (guesses - correct) / m
-    for i in range(correct - 1, -1, -1):
-        before = wrong
-        wrong = max(before, float(ndtr(ndtri(min(right, 1.0)) - mu)))
-        right += i / (guesses - i) * (wrong - before)
-        if right + wrong > guesses / m:
-            return True
-    return right + wrong > guesses / m
 
 
 def _check(guesses: int, correct: int, m: int, confidence: float) -> None:

@@ -60,13 +60,18 @@ def today() -> str:
 
 
 def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    named = _stated(cpuinfo, "model name")
+    return platform.machine() if named is None else named
+
+
+def _stated(file: Path, key: str) -> str | None:
+    """Return what a file of Linux states under a key; None where there is neither."""
     try:
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        lines = file.read_text().splitlines()
     except OSError:
-        pass  # not Linux
-    return platform.machine()
+        return None
+    found = (line.partition(":")[2] for line in lines if line.startswith(key))
+    return next((value.strip() for value in found), None)
 
 
 @dataclass(frozen=True)
@@ -133,13 +138,10 @@ def available_memory(root: Path = Path("/")) -> int:
 
 
 def _free(meminfo: Path) -> int:
-    try:
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    free = _stated(meminfo, "MemAvailable:")
+    if free is None:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(free.split()[0]) * 1024
 
 
 def _left(group: Path) -> int:

@@ -49,7 +49,6 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.empirical import audit
 from lexfed.evaluate.methods import MECHANISMS
 from lexfed.models.losses import Loss
-from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.tiers import Tier
 
@@ -128,7 +127,12 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     generator = np.random.default_rng([case.seed, 0xA77B])
     group = generator.integers(0, 4, trainer.people)
     parts = group < 2, group == 2, group == 3
-    people = InferencePeople(*(_first_rows(population).of(part) for part in parts))
+    blocks = [site.train for site in population.sites]
+    everybody = LabelledRows(
+        np.concatenate([block.inputs[:, 0] for block in blocks]),
+        np.concatenate([block.targets[:, 0] for block in blocks]),
+    )
+    people = InferencePeople(*(everybody.of(part) for part in parts))
     model, shadow = trainer.trained(parts[0]), trainer.trained(parts[1])
     tier = sensitive_tier(dataset, case)
     columns = _columns(population.encoding, tier, people.auxiliary.inputs)
@@ -235,15 +239,6 @@ def _ends(result: AttackResult, prefix: str = "") -> dict[str, float]:
 
 def _differs(gain: Interval) -> bool:
     return gain.high - gain.low > 1e-9
-
-
-def _first_rows(population: Population) -> LabelledRows:
-    """Return the first row of every unit that may be a member."""
-    sites = [site.train for site in population.sites]
-    return LabelledRows(
-        np.concatenate([block.inputs[:, 0] for block in sites]),
-        np.concatenate([block.targets[:, 0] for block in sites]),
-    )
 
 
 def _priced_columns(

@@ -8,13 +8,12 @@ same, so that no baseline prices itself.
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lexfed.arrays import Floats
 from lexfed.evaluate.comparison.case import Case, sensitive_tier
 from lexfed.evaluate.comparison.metrics import Point, Scores, quality
 from lexfed.evaluate.comparison.split_rows import SplitRows
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.product import TrainingResult, as_scores
 from lexfed.privacy.accountants.calibration import mu_from
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
@@ -66,29 +65,17 @@ def scored(
     No release at all stands for a method without a guarantee. The `path` has scores of
     the test rows after every round, where there are rounds.
     """
-    record = attribute = None
-    relation = "no guarantee"
+    record, attribute, relation = None, None, "no guarantee"
     if releases:
         tier, sites = sensitive_tier(dataset, case), sites_per_person(dataset)
         relation = f"{case.neighbours} of one record"
         record = record_epsilon(releases, case.delta, case.neighbours, "gdp", sites)
         attribute = tier_epsilon(releases, tier, case.delta, "gdp", sites)
-    return Scores(
-        method=name,
-        seed=case.seed,
-        targets=rows.test.targets,
-        scores=predicted,
-        sites=rows.test.sites,
-        groups=rows.groups,
-        record_epsilon=record,
-        attribute_epsilon=attribute,
-        delta=case.delta,
-        rounds=rounds,
-        seconds=seconds,
-        diverged=not bool(np.isfinite(predicted).all()),
-        note="; ".join(part for part in (note, relation) if part),
-        path=tuple(
-            Point(number, quality(rows.test.targets, after), None)
-            for number, after in enumerate(path, start=1)
-        ),
+    points = tuple(
+        Point(number, quality(rows.test.targets, after), None)
+        for number, after in enumerate(path, start=1)
     )
+    result = TrainingResult(
+        predicted, record, attribute, rounds, seconds, (relation,), points, {}
+    )
+    return as_scores(name, case, rows, [result], note)

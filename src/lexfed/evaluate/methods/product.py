@@ -18,10 +18,9 @@ from lexfed.arrays import Floats
 from lexfed.evaluate.comparison.case import (
     Case,
     Method,
+    claimed,
     configuration,
     model_of,
-    released_as_sums,
-    released_by_site,
     sensitive_tier,
 )
 from lexfed.evaluate.comparison.metrics import Point, Scores, quality
@@ -59,9 +58,8 @@ def train(
     rows = rows_of(dataset, case)
     trained = train_on(rows.population, dataset, case, keys)
     scores = as_scores(name, case, rows, [trained], note)
-    if keys.get("budget", {}).get("unit", "record") == "client":
-        return released_by_site(scores, dataset, case)
-    return released_as_sums(scores, dataset, case)
+    by_site = keys.get("budget", {}).get("unit", "record") == "client"
+    return claimed(scores, dataset, case, by_site=by_site)
 
 
 @dataclass(frozen=True)
@@ -203,6 +201,6 @@ def alone(name: str, keys: MethodKeys) -> Method:
             own = replace(rows.population, sites=(site,), units=len(site.train))
             parts.append(train_on(own, dataset, case, keys))
         scores = as_scores(name, case, rows, parts, "every site alone")
-        return released_by_site(scores, dataset, case)
+        return claimed(scores, dataset, case, by_site=True)
 
     return method

@@ -44,12 +44,7 @@ import torch
 from lexfed.arrays import Bools, Floats
 from lexfed.data.people.lots import draw_lots
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.evaluate.comparison.case import (
-    Case,
-    model_of,
-    released_by_site,
-    sensitive_tier,
-)
+from lexfed.evaluate.comparison.case import Case, claimed, model_of, sensitive_tier
 from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset
@@ -157,7 +152,7 @@ def train_fedavg(dataset: Dataset, case: Case) -> Scores:
         "noise at every site, whose size is public",
         path,
     )
-    return released_by_site(scores, dataset, case)
+    return claimed(scores, dataset, case, by_site=True)
 
 
 FTRL = "dp-ftrl"

@@ -21,6 +21,11 @@ from lexfed.evaluate.results.figures import draw
 EXTRACT = "tables.jsonl"
 _PLACES = 6
 """Decimals that are kept; pages show three at most."""
+_KEPT = (
+    *("configuration", "code", "software", "machines", "dates", "minutes", "runs"),
+    *("figures", "notes"),
+)
+"""Keys of a table in an extract beside its name and lines, in their order."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,15 @@ class MeasuredTable:
 
     table: ResultTable
     lines: tuple[TableLine, ...]
-    done: int
     configuration: str
     code: str
     software: str
-    machines: tuple[str, ...]
-    dates: tuple[str, ...]
+    machines: Sequence[str]
+    dates: Sequence[str]
     minutes: float | None
-    figures: tuple[str, ...]
-    notes: Mapping[str, tuple[str, ...]]
+    runs: int
+    figures: Sequence[str]
+    notes: Mapping[str, Sequence[str]]
 
     @property
     def whole(self) -> bool:
@@ -68,13 +73,13 @@ def measured_table(summary: Summary, machine: str) -> MeasuredTable:
     return MeasuredTable(
         table=summary.table,
         lines=summary.lines,
-        done=summary.done,
         configuration=summary.table.digest,
         code=code_digest()[:12],
         software=software(),
         machines=tuple(sorted({str(r.get("machine", machine)) for r in results})),
         dates=tuple(dict.fromkeys((*dates[:1], *dates[-1:]))),
         minutes=sum(result.get("took", 0.0) for result in results) / 60.0,
+        runs=summary.done,
         figures=tuple(draw(summary)),
         notes=_notes(summary.lines),
     )
@@ -108,17 +113,11 @@ def write_extract(path: Path, tables: Sequence[MeasuredTable]) -> None:
 
 
 def _to_json(one: MeasuredTable) -> dict[str, Any]:
+    minutes = None if one.minutes is None else round(one.minutes, 1)
     return {
         "table": one.table.name,
-        "configuration": one.configuration,
-        "code": one.code,
-        "software": one.software,
-        "machines": one.machines,
-        "dates": one.dates,
-        "minutes": None if one.minutes is None else round(one.minutes, 1),
-        "runs": one.done,
-        "figures": one.figures,
-        "notes": one.notes,
+        **{name: getattr(one, name) for name in _KEPT},
+        "minutes": minutes,
         "lines": [
             {
                 "facts": line.facts,
@@ -142,19 +141,7 @@ def _from_json(row: dict[str, Any], table: ResultTable) -> MeasuredTable:
         )
         for line in row["lines"]
     )
-    return MeasuredTable(
-        table=table,
-        lines=lines,
-        done=row["runs"],
-        configuration=row["configuration"],
-        code=row["code"],
-        software=row["software"],
-        machines=tuple(row["machines"]),
-        dates=tuple(row["dates"]),
-        minutes=row["minutes"],
-        figures=tuple(row["figures"]),
-        notes={note: tuple(methods) for note, methods in row["notes"].items()},
-    )
+    return MeasuredTable(table, lines, **{name: row[name] for name in _KEPT})
 
 
 def _plain(mean: MeanEstimate) -> tuple[float, float | None, int]:

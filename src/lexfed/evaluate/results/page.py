@@ -103,7 +103,7 @@ def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
     ]
     if not one.whole:
         parts.append(
-            f"**Not whole**: {one.done} of {len(table.jobs)} runs are there, so no "
+            f"**Not whole**: {one.runs} of {len(table.jobs)} runs are there, so no "
             "figure is shown.\n"
         )
         return "\n".join(parts)
@@ -131,7 +131,7 @@ def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
 def _provenance(one: MeasuredTable) -> str:
     """Say with which configuration and code, when and where a table was measured."""
     seeds = f"{one.table.seeds} seed{'' if one.table.seeds == 1 else 's'}"
-    runs = f"{one.done or len(one.table.jobs)} runs, {seeds}"
+    runs = f"{one.runs or len(one.table.jobs)} runs, {seeds}"
     facts = [f"configuration `{one.configuration}`", f"code `{one.code}`", runs]
     if one.minutes:
         facts.append(f"{one.minutes:.1f} minutes of one core")

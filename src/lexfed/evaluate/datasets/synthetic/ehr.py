@@ -207,11 +207,14 @@ def patients_of(seed: int, patients: int) -> list[int]:
     return shares_to_sizes(patients, hospital_parameters(seed).share)
 
 
-def one_hospital(
-    rng: np.random.Generator, seed: int, hospital: int, patients: int
-) -> Visits:
-    """Return the visits of one hospital's patients, from the hospital's own stream."""
-    common, p = hospital_parameters(seed), parameters()[NAME]
+def site(seed: int, hospital: int, patients: int) -> tuple[Visits, np.random.Generator]:
+    """Return a hospital's visits, and its stream, which names and places go on with.
+
+    Guarantees:
+        The same arguments give the same visits, whatever other hospitals are made.
+    """
+    rng, common = site_stream(seed, hospital), hospital_parameters(seed)
+    p = parameters()[NAME]
     ages = p["age"]
     age = np.clip(
         np.round(rng.normal(ages["mean"], ages["sd"], patients)),
@@ -247,7 +250,7 @@ def one_hospital(
     )
     fatal = death["intercept"] + death["frailty"] * frailty + ill @ common.death
     codes = p["codes"]
-    return Visits(
+    visits = Visits(
         patient=who,
         hospital=where,
         day=day,
@@ -266,6 +269,7 @@ def one_hospital(
         readmitted=rng.random(len(who)) < chance,
         died=rng.random(len(who)) < sigmoid(fatal)[who],
     )
+    return visits, rng
 
 
 def _where(
@@ -334,16 +338,6 @@ def _events(
     counts = np.zeros((len(ill), mixtures.shape[1]), dtype=np.uint8)
     np.add.at(counts, (visits, event), 1)
     return counts
-
-
-def site(seed: int, hospital: int, patients: int) -> tuple[Visits, np.random.Generator]:
-    """Return a hospital's visits, and its stream, which names and places go on with.
-
-    Guarantees:
-        The same arguments give the same visits, whatever other hospitals are made.
-    """
-    rng = site_stream(seed, hospital)
-    return one_hospital(rng, seed, hospital, patients), rng
 
 
 def facts(rows: int) -> TableDeclaration:

@@ -96,8 +96,8 @@ def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Z
     shares = np.array([p["types"][kind] for kind in TYPES])
     kind = rng.choice(len(TYPES), sensors, p=shares / shares.sum())
     level = _levels(rng, sensors, readings)
-    twice = zone in _busy_zones(seed)
-    anomaly = with_anomalies(rng, level, p["anomaly"], 2.0 if twice else 1.0)
+    busy = shared_stream(seed).permutation(zones())[: p["anomaly"]["double_zones"]]
+    anomaly = with_anomalies(rng, level, p["anomaly"], 2.0 if zone in busy else 1.0)
     value, shown = _in_units(rng, level, kind)
     absent = _absent(rng, sensors, readings)
     value[absent] = shown[absent] = np.nan
@@ -127,12 +127,6 @@ def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Z
         status=np.where(battery < 20, 1, np.where(rssi < -95, 2, 0)).astype(np.int8),
         anomaly=anomaly,
     )
-
-
-def _busy_zones(seed: int) -> Integers:
-    """Return the zones with twice as many anomalies."""
-    doubled = parameters()[NAME]["anomaly"]["double_zones"]
-    return shared_stream(seed).permutation(zones())[:doubled]
 
 
 def _levels(rng: np.random.Generator, sensors: int, readings: int) -> Singles:
