@@ -98,11 +98,8 @@ class ResultJournal:
 class EvaluationStep:
     """The progress of an evaluation after a job.
 
-    Attributes:
-        done: jobs with a result, those of earlier calls included.
-        new: jobs that were run in this call; `seconds` is since the first of them
-            began.
-        failure: why it has no measurement, if it has none.
+    Jobs that are done include those of earlier calls, `new` ones do not; `seconds` are
+    since the first of these began.
     """
 
     done: int

@@ -77,14 +77,11 @@ class InferencePeople:
 
 @dataclass(frozen=True)
 class AttributeInference:
-    """Results of all attacks on one column.
+    """Results of all attacks on one column: gains of each over imputation, and leaks.
 
-    Attributes:
-        attacks: `inversion`, `CSMIA`, `imputation` and, with a shadow, `both`.
-        gains: AUC of each attack over that of imputation, on the same people.
-        leaks: each gain less the same among outsiders.
-        excess: largest lower end of an attack's AUC over the proven advantage added to
-            the upper end of the best guess, both at the confidence that was asked for.
+    A leak is a gain less the same among outsiders. The excess is the largest lower end
+    of an attack's AUC over the proven advantage added to the upper end of the best
+    guess, both at the confidence that was asked for.
     """
 
     column: str
@@ -107,8 +104,7 @@ def attack_attribute(
     """Infer one column of people that a model was trained on.
 
     Without privacy there is no `trade_off` of the column's values. The `shadow` is a
-    model of the same making that was trained on the auxiliary people. The `confidence`
-    of each gain and leak is more than usual if the best is looked for.
+    model of the same making that was trained on the auxiliary people.
 
     Raises:
         ValueError: if labels are numbers: no confidence is known then.
@@ -188,10 +184,7 @@ def inversion(
 
 
 def csmia(model: Model, loss: Loss, about: TargetValue, rows: LabelledRows) -> Floats:
-    """Score by the guess of [MDK+22], surest in its first case and least in its third.
-
-    Within a case guesses have no order; the confidences' distance serves.
-    """
+    """Score by the guess of [MDK+22]; within a case confidences' distance serves."""
     _, confidence, right = _answers(model, loss, about, rows)
     many = right.sum(axis=0)
     ranked = np.where(right, confidence, np.where(many == 0, -confidence, -np.inf))
@@ -204,10 +197,7 @@ def csmia(model: Model, loss: Loss, about: TargetValue, rows: LabelledRows) -> F
 def _answers(
     model: Model, loss: Loss, about: TargetValue, rows: LabelledRows
 ) -> tuple[Floats, Floats, Bools]:
-    """Return the label's chance, the predicted class's, and whether both are the same.
-
-    The model is asked with each candidate in place, all of [candidates, rows].
-    """
+    """Return the label's chance, the predicted class's, and whether they are one."""
     count = len(about.candidates)
     asked = np.stack([about.filled(rows.inputs, k) for k in range(count)])
     shares = loss.predict(model.logits(torch.from_numpy(asked))).numpy()

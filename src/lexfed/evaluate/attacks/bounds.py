@@ -131,11 +131,7 @@ def of_record(
     by: Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
-    """Return the trade-off of all releases of a run for an attack on a whole record.
-
-    With `add-remove` the attack asks whether a record was there at all, with
-    `replace-one` which of two records it was. The accountant `by` prices.
-    """
+    """Return the trade-off of all releases of a run for an attack on a whole record."""
     require_renyi(releases, by)
     paid = [
         (release_per_person(release, sites_per_person), n) for release, n in releases

@@ -49,10 +49,8 @@ _RATE = 0.1
 class RoundKnowledge:
     """The attacker's knowledge of the rounds: public, or released before.
 
-    Attributes:
-        weights: flat parameters at which each round's gradient was asked.
-        sigma: deviation of the noise on every coordinate of a sum; 0 for an observer
-            that sees the sums themselves.
+    The `weights` are those at which each round's gradient was asked; `sigma` is 0 for
+    an observer that sees the sums themselves.
     """
 
     module: nn.Module
@@ -78,10 +76,7 @@ class RoundKnowledge:
         return torch.stack(found)
 
     def tried(self, inputs: Tensor, labels: Tensor) -> list[Tensor]:
-        """Return the same of many tries at once, so that it can be descended.
-
-        For each round [tries, parameters], of inputs [tries, people, slots].
-        """
+        """Return each round's sums of tries, [tries, parameters], to be descended."""
         rows, targets = inputs.flatten(0, 1), labels.flatten()
         return [
             self._clipped(weights, rows, targets).view(*inputs.shape[:2], -1).sum(1)
@@ -196,9 +191,10 @@ def attack_updates(
 ) -> AttackResult:
     """Invert updates of small sites, and score one column of the rows that come out.
 
-    Sites are made of `people`. The seed is that of sites, coins, noise and starts; the
-    interval is over sites. With noise the bound is that of its rounds under replacement
-    of one person.
+    The interval is over sites, which are made of `people`.
+
+    Guarantees:
+        With noise the bound is that of its rounds under replacement of one person.
     """
     begun = time.perf_counter()
     generator = np.random.default_rng([seed, 0x1417])

@@ -65,11 +65,7 @@ from lexfed.run.pricing.priced_run import PricedRun
 def plant_values(
     sites: Sequence[SiteData], about: TargetValue, high: Bools
 ) -> tuple[SiteData, ...]:
-    """Return the sites with a column's values decided by coins.
-
-    `high` says of each training unit, one site after the other, whether all its
-    rows hold the wanted value rather than its rival.
-    """
+    """Return the sites with a column's values decided by coins of training units."""
     planted, start = [], 0
     for site in sites:
         coins = high[start : start + len(site.train)]

@@ -53,10 +53,7 @@ class Trainer(Protocol):
         ...
 
     def margins(self, members: Bools) -> Floats:
-        """Train a model for each row of members, [models, people]; return all margins.
-
-        They are larger where a model fits a person better.
-        """
+        """Train a model for each row of members; return margins, [models, people]."""
         ...
 
 
@@ -131,10 +128,7 @@ def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
 
 
 def _law(shadows: Floats, side: Bools) -> tuple[Floats, float]:
-    """Return each person's mean over some shadows, and everybody's common deviation.
-
-    A person on that side of no shadow has the mean of everybody who was on one.
-    """
+    """Return each person's mean over some shadows, and everybody's common deviation."""
     counts = side.sum(axis=0)
     sums = np.where(side, shadows, 0.0).sum(axis=0)
     everybody = float(sums.sum() / max(1, counts.sum()))

@@ -56,10 +56,7 @@ def jobs(
     cells: Iterable[Mapping[str, Any]] = ({},),
     kind: JobKind = "train",
 ) -> tuple[Job, ...]:
-    """Return every combination of data sets, cells, methods and splits, each once.
-
-    Cells are settings of the case, beside the base cell.
-    """
+    """Return every combination of data sets, cells, methods and splits, each once."""
     unique: dict[str, Job] = {}
     for (name, rows), cell, method in product(
         tuple(sets), tuple(cells), tuple(methods)

@@ -53,7 +53,6 @@ class Case:
 
     Attributes:
         seed: of the split, the partition and first weights; noise is always fresh.
-        record_epsilon: most that a whole record may cost.
         attribute_epsilon: most that a value of the most sensitive tier may cost.
         partition: `iid` or `dirichlet`, where `sites` is a number.
         equal: which epsilon is equal between methods.
@@ -127,10 +126,7 @@ CONFIGURED = "configured"
 
 
 def own_methods(dataset: Dataset) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Return methods that come with a table, as keys of a configuration.
-
-    A table that somebody configured brings a policy, and what it is compared with.
-    """
+    """Return the methods that come with a table, as keys of a configuration."""
     own: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataset.tables.get(
         "methods", {}
     )

@@ -32,12 +32,9 @@ _BINARY = (
 
 
 class Point(NamedTuple):
-    """The standing of a run after a round.
+    """The standing of a run after a round: AUC or RMSE of the test rows, and its cost.
 
-    Attributes:
-        quality: AUC of the test rows, or RMSE.
-        spent: the record's epsilon that the ledger has charged; None if it is not
-            known before the end.
+    The record's epsilon that was spent is None if it is not known before the end.
     """
 
     number: int
@@ -52,19 +49,16 @@ class Scores:
     Attributes:
         targets: of the test rows: 0 or 1, or a number on the encoded scale.
         scores: of the test rows: the probability of 1, or the predicted number.
-        groups: fairness attribute, and its value in each test row; empty text where the
-            value is missing.
-        record_epsilon: proven for a whole record; None without a guarantee. The note
-            names the relation between neighbours.
+        groups: fairness attribute, and its value in each test row; empty text if
+            missing.
+        record_epsilon: proven for a whole record; the note names the neighbours.
         attribute_epsilon: proven for one value of the most sensitive tier that the
-            table has, under replace-one; None without a guarantee.
+            table has, under replace-one; both are None without a guarantee.
         rounds: how often something was released, or trees and steps where nothing is.
         diverged: whether a score is not a number; such a run is reported, not dropped.
-        path: quality after some of the rounds; empty without rounds, or a model after
-            each.
-        noise: on the weights of columns, averaged over the most sensitive tier
-            (`noise_sensitive`) and over all others (`noise_others`); empty without a
-            plan.
+        path: quality after some of the rounds, where models after them are known.
+        noise: on the weights of columns, averaged over the most sensitive tier and over
+            all others; empty without a plan.
     """
 
     method: str

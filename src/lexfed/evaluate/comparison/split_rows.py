@@ -38,14 +38,9 @@ from lexfed.run.intake.population import Population, partition_of, seeded_popula
 
 @dataclass(frozen=True)
 class SplitSide:
-    """Training rows or test rows, site after site.
+    """Training rows or test rows, site after site, as encoded inputs and targets.
 
-    Attributes:
-        slots: encoded inputs, [rows, slots].
-        targets: 0 or 1, or numbers on the encoded scale.
-        sites: place of each row's site.
-        persons: code of each row's person.
-        rows: position of each row in the table.
+    Sites and persons are codes; `rows` are the positions in the table.
     """
 
     slots: Floats
@@ -65,11 +60,7 @@ class SplitSide:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """A split of a table, for the product and for methods outside it.
-
-    Attributes:
-        table: every row that is used, checked and clamped.
-    """
+    """A split of a table as it is used, for the product and for methods outside it."""
 
     population: Population
     table: Table
@@ -228,11 +219,9 @@ def dealt(
 
 @dataclass(frozen=True)
 class CodedColumns:
-    """Features as they are declared, a row of values for each row of a side.
+    """Features as they are declared, [rows, columns].
 
-    Attributes:
-        values: [rows, columns]; a category is its place in the declared list. What is
-            missing is not a number.
+    A category is its place in the declared list; what is missing is not a number.
     """
 
     columns: tuple[Column, ...]

@@ -57,10 +57,7 @@ def age_band(years: pd.Series) -> pd.Series:
 
 
 def diagnosis_group(code: object) -> object:
-    """Return the group of an ICD-9-CM code; anything but a code stays as it is.
-
-    Codes that begin with E or V are causes and circumstances: `other`.
-    """
+    """Return the group of an ICD-9-CM code; anything but a code stays as it is."""
     if not isinstance(code, str):
         return code
     whole = code.split(".")[0]

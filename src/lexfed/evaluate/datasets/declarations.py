@@ -77,11 +77,10 @@ class Departure:
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """The public facts of one data set.
+    """The public facts of one data set, those of its file and a few more.
 
-    Attributes, beside those of the file:
+    Attributes:
         departures: columns whose tier is not that of their class.
-        sites_per_person: most sites at which one person may have rows.
         extra: columns that the file has beside, which no model may read.
     """
 

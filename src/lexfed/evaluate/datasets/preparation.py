@@ -40,10 +40,9 @@ _MOST_MADE = 10_000_000
 
 @dataclass(frozen=True)
 class Dataset:
-    """A prepared table: its public facts, and the folder of its CSV file.
+    """A prepared table: its public facts, and the folder of its `table.csv`.
 
     Attributes:
-        folder: holds `table.csv`, in the ordinary form that the product reads.
         tables: the `data` and `law` tables of a configuration. A user's own table has
             `methods` too, the policies that are compared on it.
         groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the file,
@@ -73,8 +72,7 @@ def prepare(
     """Write a data set into a folder as one CSV file and return its public facts.
 
     `rows` are drawn person after person, all if None; a synthetic table is made of
-    about this size, where readings of a sensor count. The seed fixes the drawn rows,
-    and everything in a synthetic table.
+    about this size.
 
     Guarantees:
         The same arguments write the same bytes. The declaration does not depend on the

@@ -54,8 +54,7 @@ class ClaimAudit:
         claim: `record`, or the name of a tier.
         neighbours: the relation of the coin's two sides.
         one_run: lower bound on epsilon of any mechanism.
-        gaussian: lower bound where the trade-off curve is proven to be a Gaussian's:
-            planned rounds, no sampling, noise not in shares; else None.
+        gaussian: lower bound where the trade-off curve is proven to be a Gaussian's.
     """
 
     claim: str

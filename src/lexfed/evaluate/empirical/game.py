@@ -69,9 +69,8 @@ class Canaries:
 class CanaryStock:
     """The public declarations that canaries are made from.
 
-    Attributes:
-        places: rows that a person may have; canaries have one.
-        classes: number of classes of records; canaries are in none.
+    A person may have rows at several places, and canaries have one; they are in no
+    class.
     """
 
     encoding: Encoding
@@ -167,10 +166,7 @@ class Arena:
 
     @cached_property
     def hosts(self) -> tuple[int, ...]:
-        """The sites of canaries: as many as a person may be at, the loudest of all.
-
-        Claims of the whole run are about them.
-        """
+        """The sites of canaries: as many as a person may be at, the loudest of all."""
 
         def loudness(place: int) -> float:
             return sum(
@@ -193,10 +189,9 @@ class Arena:
         return (*self.hosts, *sorted(others))[: max(cohort.honest, len(self.hosts))]
 
     def play(self, canaries: Canaries, coins: Bools, sources: Sources) -> Floats:
-        """Run the programme once and return a score for every person.
+        """Run the programme once and return every person's expected coin: 1 for heads.
 
-        Each score is the expected coin: -1 for tails, 1 for heads. `sources` gives
-        random bits by purpose, for noise and for sampling.
+        `sources` gives random bits by purpose, for noise and for sampling.
 
         Raises:
             Refused: if a site refuses; a programme that is sound is never refused.

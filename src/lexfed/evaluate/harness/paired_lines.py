@@ -51,8 +51,7 @@ _DRAWS = 1000
 def over_the_best(chosen: Sequence[str], column: str) -> LinesOf:
     """Return a maker of lines with the difference to the best of the `chosen` methods.
 
-    The best is taken in each cell, by the mean of the table's first metric; `column` is
-    the name of the difference.
+    The best is taken in each cell, by the mean of the table's first metric.
     """
 
     def lines(table: ResultTable, results: Measured) -> tuple[TableLine, ...]:

@@ -148,10 +148,7 @@ _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha"
 
 
 def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
-    """Add what takes the same model without privacy, where the table has it.
-
-    What is left of it, whether a run came to `GOAL` of it, and after which round.
-    """
+    """Add what a run keeps of the same model without privacy, and when it does."""
 
     def model(job: Job) -> tuple[Any, ...]:
         return tuple(job.facts.get(fact) for fact in _SAME_MODEL)
@@ -175,8 +172,9 @@ def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
 def _goal(path: Sequence[Sequence[Any]], ceiling: float) -> dict[str, float]:
     """Return whether some round came to the goal, the first one, and what it took.
 
-    A run that never did has no round, so that a mean over rounds is one over the runs
-    that reached it, and `target_reached` says how many those are.
+    Guarantees:
+        A run that never did has no round, so that a mean over rounds is one over the
+        runs that reached it, and `target_reached` says how many those are.
     """
     if not path:
         return {}

@@ -105,10 +105,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class TableTarget:
-    """A target that all lines which agree with the facts in `where` must reach.
-
-    The page shows the `reason` why it may be missed, if it is.
-    """
+    """A target of all lines with the facts in `where`; a reason why it may be missed."""
 
     where: Mapping[str, Any]
     metric: str

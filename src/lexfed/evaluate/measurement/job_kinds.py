@@ -114,11 +114,7 @@ def plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def measure_plan(dataset: Dataset, case: Case, method: str) -> dict[str, Any]:
-    """Return what a plan spends round by round, and the noise on every column.
-
-    Nothing is trained, and no seed changes it: `rounds_by_scope` with epsilon after
-    each round, `noise` by column, and numbers for tables.
-    """
+    """Return what a plan spends round by round, and the noise on every column."""
     config = configuration(dataset, case, MECHANISMS[method])
     priced = price(config, rows_of(dataset, case).population, dataset.folder)
     spent, noise = spent_by_round(priced), noise_by_column(priced)

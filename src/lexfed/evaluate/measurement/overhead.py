@@ -73,12 +73,7 @@ _Sites = TypeVar("_Sites", Site, MaskedSite)
 
 @dataclass(frozen=True)
 class Variant:
-    """A run, and the one that it is compared with.
-
-    Attributes:
-        partner: the variant with one thing less; empty for the first.
-        written: whether it has a folder, a log, receipts and ledgers on disk.
-    """
+    """A run, its partner with one thing less, and whether it has a folder on disk."""
 
     privacy: Mapping[str, str]
     partner: str
@@ -115,10 +110,6 @@ def measure_overhead(dataset: Dataset, case: Case, variant: str) -> dict[str, fl
     Guarantees:
         Memory does not depend on the process that asks.
         The seconds of all parts add up to `cpu_seconds`.
-
-    Returns:
-        Seconds of the whole, of each part and side; bytes that a site receives and
-        sends and that the folder holds; growth of memory; quotients `..._ratio`.
     """
     require_linux()
     partner = VARIANTS[variant].partner
@@ -181,10 +172,7 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
 
 @dataclass
 class Traffic:
-    """Bytes of all messages to and from all sites, masks and their keys included.
-
-    What a network adds around a message is not in it.
-    """
+    """Bytes of all messages to and from all sites, masks and their keys included."""
 
     received: int = 0
     sent: int = 0

@@ -195,8 +195,6 @@ _PLACES = 0.35  # deviation of a number on the scale on which its range is [-1, 
 def twin(dataset: Dataset, sites: int, folder: Path, seed: int = 0) -> Dataset:
     """Write made-up rows into a folder and return them as a data set.
 
-    The file of the data set is not opened. The seed is that of rows and of their model.
-
     Guarantees:
         The result depends on the declaration, the number of sites and the seed only.
     """
@@ -265,12 +263,7 @@ def _column(name: str, declared: Any) -> Column:
 
 
 def measure_search(dataset: Dataset, case: Case) -> dict[str, Any]:
-    """Run one search with fresh coins.
-
-    Returns:
-        `part`, the part of the budget that one run has, and for each step whether the
-        search chose it; `chose_nothing` if its secret number of runs was 0.
-    """
+    """Run one search with fresh coins; return a run's budget, and the choice."""
     keys: Mapping[str, Mapping[str, Any]] = {
         "federation": {"rounds": ROUNDS},
         "evaluation": {"metrics": "paid"},

@@ -42,8 +42,7 @@ def sites_per_person(dataset: Dataset) -> int:
 def gaussian(name: str, mu: float, tier: Tier) -> Release:
     """Return the charge of one Gaussian release that reads everything.
 
-    `mu` is the norm of one unit's part over the deviation of the noise; `tier` the most
-    sensitive one that the table has.
+    `mu` is the norm of one unit's part over the deviation of the noise.
     """
     return Release(name, (ReleaseGroup("all", mu, 1.0),), 1.0, tier, 0)
 

@@ -48,10 +48,7 @@ HINT = (
 
 @dataclass(frozen=True)
 class EvaluationFinding:
-    """The answer to a question: a sentence that can stand alone, then further ones.
-
-    The alarm says that something seems to be broken.
-    """
+    """The answer to a question; the alarm says that something seems to be broken."""
 
     headline: str
     details: tuple[str, ...] = ()
@@ -69,8 +66,7 @@ Summaries = Mapping[str, Summary]
 class PairedLines:
     """The means of two methods over the splits in which both have a number.
 
-    Attributes:
-        fewer: the part of the splits they are over; empty where it is all of them.
+    `fewer` is the part of the splits they are over; empty where it is all of them.
     """
 
     first: float

@@ -118,10 +118,7 @@ def own_setting(config: Config) -> dict[str, Any]:
 
 
 def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
-    """Return the cascade's epsilon for a value of the most sensitive tier.
-
-    None where it cannot be planned, or makes no claim about the tier.
-    """
+    """Return the cascade's epsilon for a value of the most sensitive tier, if any."""
     case = own_case(config)
     try:
         planned = configuration(dataset, case, dataset.tables["methods"][CASCADE])

@@ -64,10 +64,7 @@ class MeasuredTable:
 
 
 def measured_table(summary: Summary, machine: str) -> MeasuredTable:
-    """Return a table as it was measured just now, by this code.
-
-    `machine` measured the results that name none.
-    """
+    """Return a table as it was measured just now; `machine` did what names no other."""
     results = summary.results
     dates = sorted({str(result.get("date", today())) for result in results})
     return MeasuredTable(

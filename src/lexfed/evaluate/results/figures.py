@@ -180,9 +180,9 @@ def curves(
 ) -> Markup:
     """Draw a metric against a fact that was varied, with 95 % intervals.
 
-    There is one line for a method, one panel for a data set. The scale is logarithmic:
-    budgets and partitions are varied by factors. Lines without the fact (a positive
-    number) or the metric are left out.
+    There is one line for a method, one panel for a data set. Budgets and partitions are
+    varied by factors, so the scale is logarithmic. Lines without fact or metric are
+    left out.
     """
     panels: dict[str, dict[str, _Points]] = {}
     for one in lines:
@@ -245,11 +245,7 @@ def series(number: int) -> str:
 def end_labels(
     ends: Sequence[tuple[float, str]], x: float, low: float, high: float
 ) -> list[Markup]:
-    """Write names beside the ends of lines, moved apart where they would touch.
-
-    `ends` are the height and name of each; names take places from `low`, the highest on
-    the page, to `high`.
-    """
+    """Write names beside the ends of lines, moved apart where they would touch."""
     step = min(12.0, (high - low) / max(len(ends), 1))
     placed: list[tuple[float, str]] = []
     for y, name in sorted(ends):
@@ -261,10 +257,9 @@ def end_labels(
 def learning_lines(results: Sequence[Result], across: Sequence[str]) -> list[TableLine]:
     """Return AUCs after 1, 2, 4, 8, ... rounds: how fast each method learns.
 
-    There is a line for each method and number of rounds, averaged over seeds. Runs have
-    from a handful to hundreds of rounds, and journals keep some of them. A point is the
-    last one that is known at or before its number of rounds; a run that was over
-    earlier stays where it ended. Results without a path of AUCs are left out.
+    Journals keep some of the rounds: a point is the last one that is known at or before
+    its number of rounds, and a run that was over earlier stays where it ended. Results
+    without a path of AUCs are left out.
     """
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for result in results:
@@ -302,9 +297,8 @@ def _learning(
 def radar(lines: Sequence[TableLine], metrics: Sequence[str], title: str) -> Markup:
     """Draw a small radar for every line that has all of the metrics.
 
-    Every axis runs from the worst to the best of the lines drawn, so a radar compares
-    them with each other and says nothing about how large a difference is; the table
-    does.
+    Every axis runs from the worst to the best of the lines drawn, so a radar says
+    nothing about how large a difference is; the table does.
     """
     shown = [one for one in lines if all(metric in one.values for metric in metrics)]
     ranks = {metric: _between(shown, metric) for metric in metrics}

@@ -61,10 +61,7 @@ def head(tables: Sequence[MeasuredTable]) -> str:
 
 
 def in_short(tables: Sequence[MeasuredTable], links: Mapping[str, str]) -> str:
-    """Return every verdict in one place, what was missed first.
-
-    `links` say where each table stands, by its name.
-    """
+    """Return every verdict in one place, with links, and what was missed first."""
     judged = [
         (one.table, verdict)
         for one in tables

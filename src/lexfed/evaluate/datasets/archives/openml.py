@@ -72,8 +72,6 @@ _FIRST_IS_0 = ("credit_history", "purpose")
 def files_of(name: str, address: str) -> dict[str, bytes]:
     """Return the table as a CSV file of the UCI archive, by its own address.
 
-    `address` is that of OpenML or of a mirror.
-
     Guarantees:
         The file is the one that OpenML's description has the MD5 of.
     """

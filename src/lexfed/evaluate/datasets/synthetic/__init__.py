@@ -20,12 +20,7 @@ from lexfed.evaluate.datasets.synthetic.ingredients import parameters_text
 
 @dataclass(frozen=True)
 class Maker:
-    """The maker of a synthetic table.
-
-    Attributes:
-        facts: the public facts about a table of so many rows.
-        frames: its rows under a seed and of a size, one site after the other.
-    """
+    """The maker of a synthetic table: its facts by size, its frames by seed and size."""
 
     rows: int
     facts: Callable[[int], TableDeclaration]

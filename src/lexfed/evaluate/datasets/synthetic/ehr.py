@@ -127,12 +127,11 @@ class HospitalParameters:
 
     Attributes:
         share: of each hospital in all patients.
-        intercept: log-odds of each illness at frailty 0.
-        slope: of these log-odds in frailty.
+        intercept: log-odds of each illness at frailty 0, with its slope in frailty.
         code_base: rate of each diagnosis code without its illness.
         code_given: rate that its illness adds; codes are in the order of illnesses.
-        procedures: distribution over procedures for each illness; the last row is
-            for visits that no illness explains.
+        procedures: distribution over procedures for each illness; the last row is for
+            visits that no illness explains.
         lab_shift: shift of a laboratory value by its illness.
         lab_hospital: calibration of each laboratory, [hospitals, labs].
     """
@@ -178,13 +177,10 @@ def hospital_parameters(seed: int) -> HospitalParameters:
 
 @dataclass(frozen=True)
 class Visits:
-    """All visits of the patients who belong to one hospital.
+    """All visits of the patients of one hospital, among whom a patient has a place.
 
-    Attributes:
-        patient: place of the patient among those of the hospital, for each visit.
-        day: since the first of January of the first year.
-        procedures: number of times that each was done, [visits, procedures]; and so on.
-        labs: in deviations from the usual, NaN where not measured, [visits, labs].
+    Days count from the first of January of the first year. Events are numbers of times,
+    [visits, kinds]; labs are in deviations from the usual, NaN where not measured.
     """
 
     patient: Integers

@@ -54,13 +54,12 @@ class Zone:
 
     Attributes:
         sensor: number of each sensor, over all zones.
-        kind: place of each sensor's type in `TYPES`.
+        kind: place of each sensor's type in `TYPES`, as `status` in `STATUS`.
         household: whether a sensor is close to a person: a smart meter, a parking tag.
-        value: in the units of the type; NaN where missing.
-        level: the value without the units of the type; NaN where missing.
+        value: in the units of the type; NaN where missing, as is its `level` without
+            units.
         rssi: strength of the radio signal in dBm.
         temperature: in degrees, the same over the zone but for the sensor's place.
-        status: place in `STATUS`.
     """
 
     zone: int
@@ -85,12 +84,10 @@ def zones() -> int:
 
 
 def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Zone:
-    """Return the readings of one zone.
+    """Return the readings of one zone; its sensors are numbered from `first` on.
 
     Guarantees:
         The same arguments give the same readings, whatever other zones are made.
-
-    Sensors are numbered from `first` on; there is one reading for each hour.
     """
     rng, p = site_stream(seed, zone), parameters()[NAME]
     shares = np.array([p["types"][kind] for kind in TYPES])
@@ -231,7 +228,6 @@ def with_anomalies(
 ) -> Bools:
     """Put anomalies into series, in place, and return a mask of them.
 
-    `settings` have lengths, sizes, and the mean number of readings between two starts;
     `rate` is a factor on the frequency of starts.
     """
     where = np.zeros(levels.shape, dtype=bool)
