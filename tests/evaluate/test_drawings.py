@@ -9,8 +9,7 @@ import pytest
 
 from lexfed.evaluate.harness.summary import Summary, summarise
 from lexfed.evaluate.harness.tables import Job, Result
-from lexfed.evaluate.results import draw
-from lexfed.evaluate.results.figures import end_labels, learning_lines, series
+from lexfed.evaluate.results.figures import draw, end_labels, learning_lines, series
 from support.evaluation.results import result_of, table_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ loses only the jobs under way; tables, figures and pages are made from these lin
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -150,7 +150,11 @@ class Evaluation:
         self._tried: set[str] = set()
         try:
             self._jobs = unique_jobs(tables)
-            self._data = _all_prepared(self._jobs, folder / DATA, prepare)
+            # Every table that is read is written once, before any process begins.
+            self._data = {
+                (name, rows): prepare(name, folder / DATA / _place(name, rows), rows)
+                for name, rows in dict.fromkeys(job.table for job in self._jobs)
+            }
             self.need = memory_need(self._data.values(), processes)
             require_memory(self.need, available_memory() if memory is None else memory)
         except BaseException:
@@ -212,15 +216,8 @@ class Evaluation:
             self._journal.close()
 
 
-def _all_prepared(
-    jobs: Sequence[Job], folder: Path, prepare: Prepare
-) -> Mapping[tuple[str, int | None], Dataset]:
-    """Write every table that is read, once, before any process begins."""
-    prepared = {}
-    for name, rows in dict.fromkeys(job.table for job in jobs):
-        place = folder / (name if rows is None else f"{name}-{rows}")
-        prepared[name, rows] = prepare(name, place, rows)
-    return prepared
+def _place(name: str, rows: int | None) -> str:
+    return name if rows is None else f"{name}-{rows}"
 
 
 def _timed(measured: TaskFunction, job: Job, dataset: Dataset) -> dict[str, Any]:

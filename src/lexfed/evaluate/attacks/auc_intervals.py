@@ -122,9 +122,7 @@ def several_releases(
 
 
 def across_releases(
-    scores: Sequence[Floats],
-    positive: Sequence[Bools],
-    confidence: float = CONFIDENCE,
+    scores: Sequence[Floats], positive: Sequence[Bools], confidence: float = CONFIDENCE
 ) -> Interval:
     """Return the AUC over pairs of people from different releases.
 

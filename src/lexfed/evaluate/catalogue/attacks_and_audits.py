@@ -28,11 +28,7 @@ def membership() -> ResultTable:
     return ResultTable(
         *asked("membership"),
         jobs=jobs(
-            WHOLE,
-            ("none", "cascade"),
-            3,
-            (record(1.9, attack="membership"),),
-            "attack",
+            WHOLE, ("none", "cascade"), 3, (record(1.9, attack="membership"),), "attack"
         ),
         across=("dataset", "rows", "method"),
         shows=(

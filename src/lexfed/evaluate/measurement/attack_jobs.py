@@ -32,11 +32,7 @@ from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
-from lexfed.evaluate.attacks.product_runs import (
-    Observer,
-    ProductTrainer,
-    observe_run,
-)
+from lexfed.evaluate.attacks.product_runs import Observer, ProductTrainer, observe_run
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.evaluate.comparison.case import (
     Case,

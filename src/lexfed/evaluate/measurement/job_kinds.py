@@ -8,14 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from lexfed.evaluate.comparison import plan_figures
 from lexfed.evaluate.comparison.case import configuration
 from lexfed.evaluate.comparison.metrics import measure as metrics_of
-from lexfed.evaluate.comparison.plan_figures import (
-    RECORD,
-    noise_by_column,
-    noise_by_tier,
-    spent_by_round,
-)
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.summary import OVERLAP
@@ -117,13 +112,14 @@ def measure_plan(dataset: Dataset, case: Case, method: str) -> dict[str, Any]:
     """Return what a plan spends round by round, and the noise on every column."""
     config = configuration(dataset, case, MECHANISMS[method])
     priced = price(config, rows_of(dataset, case).population, dataset.folder)
-    spent, noise = spent_by_round(priced), noise_by_column(priced)
-    rounds, record = priced.programme.rounds, spent[RECORD][-1]
+    spent = plan_figures.spent_by_round(priced)
+    noise = plan_figures.noise_by_column(priced)
+    rounds, record = priced.programme.rounds, spent[plan_figures.RECORD][-1]
     return {
         "rounds_by_scope": spent,
         "noise": noise,
         "rounds": rounds,
         "record_epsilon": record,
         "budget_per_round": record / rounds,
-        **noise_by_tier(priced, noise),
+        **plan_figures.noise_by_tier(priced, noise),
     }

@@ -19,13 +19,7 @@ from typing import Any, TypeVar
 
 from lexfed.evaluate.comparison.case import Case, configuration
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.measurement.probes import (
-    CpuSampler,
-    Prefixes,
-    begin_peak,
-    peak,
-    require_linux,
-)
+from lexfed.evaluate.measurement import probes
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import InProcess
@@ -37,7 +31,7 @@ from lexfed.run.intake.population import load_population
 from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.run.results.metrics import evaluate
 
-_READ: Prefixes = {"tagging": ("law/",)}
+_READ: probes.Prefixes = {"tagging": ("law/",)}
 """Every run asks the tagger about its columns while it reads them."""
 LEARNING = "learning"
 """Everything else in the rounds: gradients, sums, steps, messages, metrics."""
@@ -46,7 +40,7 @@ _SHARED_NOISE = (
     "ring_of",
 )
 """Functions about noise in shares; the others of their module are no noise."""
-ROUNDS: Prefixes = {
+ROUNDS: probes.Prefixes = {
     "clipping": (
         *("models/gradients/clipping.py", "models/gradients/clipped_sum.py:_clip"),
         "federation/site/contributions.py:_clip",
@@ -63,7 +57,7 @@ ROUNDS: Prefixes = {
 }
 """Whose time it is from the opening of a run to its end, by where frames begin."""
 PARTS = ("tagging", "reading", "allocation", *ROUNDS)
-_CLIENT: Prefixes = {
+_CLIENT: probes.Prefixes = {
     "client": ("federation/site/data_holder.py", "federation/engines/masked_site.py")
 }
 
@@ -111,7 +105,7 @@ def measure_overhead(dataset: Dataset, case: Case, variant: str) -> dict[str, fl
         Memory does not depend on the process that asks.
         The seconds of all parts add up to `cpu_seconds`.
     """
-    require_linux()
+    probes.require_linux()
     partner = VARIANTS[variant].partner
     without = _in_a_fresh_process(dataset, case, partner) if partner else {}
     found = _in_a_fresh_process(dataset, case, variant)
@@ -133,15 +127,15 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
     """Run a variant in this process; see `measure_overhead`."""
     config = configuration(dataset, case, variant.keys)
     # What loading libraries took does not count.
-    resting, wall, cpu = begin_peak(), time.perf_counter(), time.thread_time()
-    with CpuSampler(_READ, rest=("reading",)) as before:
+    resting, wall, cpu = probes.begin_peak(), time.perf_counter(), time.thread_time()
+    with probes.CpuSampler(_READ, rest=("reading",)) as before:
         population = load_population(config, dataset.folder)
-    with CpuSampler({}, rest=("allocation",)) as planned:
+    with probes.CpuSampler({}, rest=("allocation",)) as planned:
         priced = price(config, population, dataset.folder)
     rest = (LEARNING, "coordinator")
     with TemporaryDirectory() as place, count_traffic() as traffic:
         base = Path(place)
-        with CpuSampler(ROUNDS, _CLIENT, rest=rest) as watched:
+        with probes.CpuSampler(ROUNDS, _CLIENT, rest=rest) as watched:
             if variant.written:
                 train(priced, start(priced, base / "run", "", base))
             else:
@@ -166,7 +160,7 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
         "sent_bytes": sent,
         "message_bytes": received + sent,
         "folder_bytes": float(kept),
-        "memory_bytes": float(peak() - resting),
+        "memory_bytes": float(probes.peak() - resting),
     }
 
 

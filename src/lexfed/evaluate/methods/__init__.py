@@ -29,15 +29,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lexfed.evaluate.comparison.case import Case, Method
-from lexfed.evaluate.methods import ebm, exact_solution
-from lexfed.evaluate.methods.boosted_trees import (
-    FEDERATED,
-    POOLED,
-    train_federated,
-    train_pooled,
-)
+from lexfed.evaluate.methods import boosted_trees, ebm, exact_solution, single_tower
 from lexfed.evaluate.methods.product import MethodKeys, alone, through_the_product
-from lexfed.evaluate.methods.single_tower import FEDAVG, FTRL, train_fedavg, train_ftrl
 
 __all__ = ["MECHANISMS", "METHODS", "Case", "Method"]
 
@@ -82,10 +75,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "none": exact_solution.train,
         "local-none": exact_solution.train_alone,
         "local": alone("local", _PRODUCT["cascade"]),
-        POOLED: train_pooled,
-        FEDERATED: train_federated,
-        FEDAVG: train_fedavg,
-        FTRL: train_ftrl,
+        boosted_trees.POOLED: boosted_trees.train_pooled,
+        boosted_trees.FEDERATED: boosted_trees.train_federated,
+        single_tower.FEDAVG: single_tower.train_fedavg,
+        single_tower.FTRL: single_tower.train_ftrl,
         ebm.NAME: ebm.train,
     }
 )

@@ -21,13 +21,7 @@ from statistics import fmean
 
 from lexfed.evaluate.comparison.case import CONFIGURED
 from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine, number
-from lexfed.evaluate.own.policies import (
-    CASCADE,
-    LOCAL,
-    NONE,
-    UNIFORM_ATTRIBUTE,
-    UNIFORM_RECORD,
-)
+from lexfed.evaluate.own import policies
 from lexfed.evaluate.own.questions import ATTRIBUTE, AUDIT, COST, MEMBERSHIP, TAILORING
 from lexfed.report.wording.rounding import round_down_to, round_up, round_up_to
 
@@ -190,12 +184,12 @@ def findings(summaries: Summaries) -> tuple[EvaluationFinding, ...]:
 
 
 def _cost(summaries: Summaries) -> EvaluationFinding:
-    free, own = (line_of(summaries, COST, name) for name in (NONE, CONFIGURED))
+    free, own = (line_of(summaries, COST, name) for name in (policies.NONE, CONFIGURED))
     if free is None or own is None or not (metric := metric_of(own, free)):
         return EvaluationFinding(
             f"What protection costs was not measured.{why(own or free)}"
         )
-    both = pair_of(summaries[COST], metric, NONE, CONFIGURED)
+    both = pair_of(summaries[COST], metric, policies.NONE, CONFIGURED)
     if both is None:
         return EvaluationFinding("What protection costs was not measured on any split.")
     lost = lost_by(own.gains.get(metric), metric)
@@ -220,10 +214,10 @@ def _cost(summaries: Summaries) -> EvaluationFinding:
 
 
 def _alone(summaries: Summaries, metric: str) -> list[str]:
-    alone = line_of(summaries, COST, LOCAL)
+    alone = line_of(summaries, COST, policies.LOCAL)
     if alone is None:
         return []
-    both = pair_of(summaries[COST], metric, LOCAL, CONFIGURED)
+    both = pair_of(summaries[COST], metric, policies.LOCAL, CONFIGURED)
     if both is None:
         return [f"Sites alone were not measured.{why(alone)}"]
     return [
@@ -233,14 +227,16 @@ def _alone(summaries: Summaries, metric: str) -> list[str]:
 
 
 def _tailoring(summaries: Summaries) -> EvaluationFinding:
-    own = line_of(summaries, TAILORING, CASCADE)
+    own = line_of(summaries, TAILORING, policies.CASCADE)
     own = own or line_of(summaries, TAILORING, CONFIGURED)
-    strict = line_of(summaries, TAILORING, UNIFORM_ATTRIBUTE)
+    strict = line_of(summaries, TAILORING, policies.UNIFORM_ATTRIBUTE)
     if own is None or strict is None or not (metric := metric_of(own, strict)):
         return EvaluationFinding(
             f"What tailoring buys was not measured.{why(own or strict)}"
         )
-    both = pair_of(summaries[TAILORING], metric, own.facts["method"], UNIFORM_ATTRIBUTE)
+    both = pair_of(
+        summaries[TAILORING], metric, own.facts["method"], policies.UNIFORM_ATTRIBUTE
+    )
     if both is None:
         return EvaluationFinding("What tailoring buys was not measured on any split.")
     # The table compares uniform noise with the cascade: gains have the other sign.
@@ -267,9 +263,9 @@ def _tailoring(summaries: Summaries) -> EvaluationFinding:
 
 
 def _same_record(summaries: Summaries, own: TableLine, metric: str) -> list[str]:
-    loose = line_of(summaries, TAILORING, UNIFORM_RECORD)
+    loose = line_of(summaries, TAILORING, policies.UNIFORM_RECORD)
     method = own.facts["method"]
-    both = pair_of(summaries[TAILORING], metric, UNIFORM_RECORD, method)
+    both = pair_of(summaries[TAILORING], metric, policies.UNIFORM_RECORD, method)
     if loose is None or both is None:
         return [f"At the same ε of the record nothing was measured.{why(loose)}"]
     gained = lost_by(loose.gains.get(metric), metric)
@@ -353,7 +349,7 @@ def _membership(summaries: Summaries) -> EvaluationFinding | None:
         f"Who was trained on is guessed with AUC {three(auc)} ({three(low)} to "
         f"{three(high)}); 0.5 is guessing, the proof allows {three_up(bound)}."
     )
-    free = line_of(summaries, MEMBERSHIP, NONE)
+    free = line_of(summaries, MEMBERSHIP, policies.NONE)
     beside: tuple[str, ...] = ()
     if free is not None and "auc" in free.values:
         found, first, last = (free.values[n].mean for n in ("auc", "low", "high"))

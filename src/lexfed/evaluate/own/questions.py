@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexfed.config import Config
-from lexfed.evaluate.comparison.case import (
-    CONFIGURED,
-    model_of,
-    own_methods,
-)
+from lexfed.evaluate.comparison.case import CONFIGURED, model_of, own_methods
 from lexfed.evaluate.comparison.metrics import measure as metrics_of
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
@@ -24,15 +20,7 @@ from lexfed.evaluate.measurement import job_kinds
 from lexfed.evaluate.measurement.attack_jobs import audit_claims
 from lexfed.evaluate.measurement.job_kinds import case_of, plain, split_overlap
 from lexfed.evaluate.methods.product import alone, through_the_product
-from lexfed.evaluate.own.policies import (
-    CASCADE,
-    LOCAL,
-    NONE,
-    UNIFORM_ATTRIBUTE,
-    UNIFORM_RECORD,
-    own_case,
-    own_setting,
-)
+from lexfed.evaluate.own import policies
 
 COST, TAILORING = "cost", "tailoring"
 MEMBERSHIP, ATTRIBUTE, AUDIT = "membership", "attribute-inference", "audit"
@@ -71,12 +59,12 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
     left_out: list[Omission] = []
     if why := _not_alone(config):
         left_out.append(Omission("Every site alone", why))
-    if CASCADE in own_methods(dataset):
+    if policies.CASCADE in own_methods(dataset):
         tables.append(_tailoring(dataset, config, seeds))
     else:
         why = "the tier cascade cannot be planned for this configuration"
         left_out.append(Omission("What tailoring buys", why))
-    sites = rows_of(dataset, own_case(config)).population.sites
+    sites = rows_of(dataset, policies.own_case(config)).population.sites
     persons = sum(len(site.train) for site in sites)
     if config.budget.unit == "client":
         why = "these attacks are on persons, and the guarantee is about whole sites"
@@ -87,7 +75,7 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
         left_out.append(Omission("Membership and attribute inference", why))
     else:
         tables.append(_membership(dataset, config))
-        if model_of(dataset, own_case(config)) == "linear":
+        if model_of(dataset, policies.own_case(config)) == "linear":
             why = "the target is a number, and these attacks go by classes"
             left_out.append(Omission("Attribute inference", why))
         else:
@@ -114,7 +102,7 @@ def _jobs(
     kind: JobKind = "train",
     **more: Any,
 ) -> tuple[Job, ...]:
-    setting = own_setting(config) | more
+    setting = policies.own_setting(config) | more
     return tuple(
         Job(kind, dataset.name, method, seed, None, setting)
         for method in methods
@@ -123,12 +111,12 @@ def _jobs(
 
 
 def _attacks(dataset: Dataset, config: Config, attack: str) -> tuple[Job, ...]:
-    methods = (NONE, CONFIGURED)
+    methods = (policies.NONE, CONFIGURED)
     return _jobs(dataset, config, methods, 1, "attack", attack=attack)
 
 
 def _cost(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
-    alone = () if _not_alone(config) else (LOCAL,)
+    alone = () if _not_alone(config) else (policies.LOCAL,)
     return ResultTable(
         name=COST,
         title="What does protection cost?",
@@ -136,14 +124,17 @@ def _cost(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
             "The same model without noise, the configured policy, and the same policy "
             "at every site alone, on the same splits."
         ),
-        jobs=_jobs(dataset, config, (NONE, CONFIGURED, *alone), seeds),
+        jobs=_jobs(dataset, config, (policies.NONE, CONFIGURED, *alone), seeds),
         across=("method",),
         shows=QUALITY,
-        against=NONE,
+        against=policies.NONE,
     )
 
 
 def _tailoring(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
+    uniform = (policies.UNIFORM_ATTRIBUTE, policies.UNIFORM_RECORD)
+    configured = config.privacy.mechanism == policies.CASCADE
+    tailored = CONFIGURED if configured else policies.CASCADE
     return ResultTable(
         name=TAILORING,
         title="What does tailoring buy?",
@@ -152,21 +143,11 @@ def _tailoring(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
             "protection of a value of the most sensitive tier, and with the same "
             "epsilon of the whole record."
         ),
-        jobs=_jobs(
-            dataset,
-            config,
-            (tailored_method(config), UNIFORM_ATTRIBUTE, UNIFORM_RECORD),
-            seeds,
-        ),
+        jobs=_jobs(dataset, config, (tailored, *uniform), seeds),
         across=("method",),
         shows=QUALITY,
-        against=tailored_method(config),
+        against=tailored,
     )
-
-
-def tailored_method(config: Config) -> str:
-    """Return the method that uniform noise is compared with."""
-    return CONFIGURED if config.privacy.mechanism == CASCADE else CASCADE
 
 
 def _membership(dataset: Dataset, config: Config) -> ResultTable:
@@ -238,11 +219,11 @@ def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
         shown = {name: found[f"calibrated_{name}"] for name in ("auc", "low", "high")}
         return {**result, "values": {**found, **shown}}
     # A linear model without noise is solved exactly.
-    is_solved = job.method == NONE and job.setting["model"] == "logistic"
+    is_solved = job.method == policies.NONE and job.setting["model"] == "logistic"
     if job.kind != "train" or is_solved:
         return job_kinds.measure(job, dataset)
-    if job.method == LOCAL:
-        method = alone(LOCAL, own[CONFIGURED])
+    if job.method == policies.LOCAL:
+        method = alone(policies.LOCAL, own[CONFIGURED])
     else:
         method = through_the_product(job.method, own[job.method])
     scores = method(dataset, case)

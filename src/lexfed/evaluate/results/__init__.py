@@ -5,7 +5,3 @@ Start with `files.py`, which lists what is written; `page.py` is the Markdown,
 `extract.py` the lines of tables that documents are written from, `figures.py` chooses
 the drawing of each table. Nothing here is edited by hand.
 """
-
-from lexfed.evaluate.results.figures import draw
-
-__all__ = ["draw"]

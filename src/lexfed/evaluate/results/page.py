@@ -8,11 +8,7 @@ missing.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lexfed.evaluate.harness.summary import (
-    MeanEstimate,
-    TableLine,
-    verdicts,
-)
+from lexfed.evaluate.harness.summary import MeanEstimate, TableLine, verdicts
 from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
 from lexfed.evaluate.results.extract import MeasuredTable
 

@@ -20,7 +20,7 @@ from lexfed.evaluate.datasets.synthetic.ingredients import parameters_text
 
 @dataclass(frozen=True)
 class Maker:
-    """The maker of a synthetic table: its facts by size, its frames by seed and size."""
+    """The maker of a synthetic table: facts by size, frames by seed and size."""
 
     rows: int
     facts: Callable[[int], TableDeclaration]

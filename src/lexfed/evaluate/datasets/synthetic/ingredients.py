@@ -34,10 +34,7 @@ def one_of(*values: str) -> ColumnKeys:
 
 
 def declare(
-    name: str,
-    rows: int,
-    by_tier: Mapping[str, Mapping[str, ColumnKeys]],
-    **stated: Any,
+    name: str, rows: int, by_tier: Mapping[str, Mapping[str, ColumnKeys]], **stated: Any
 ) -> TableDeclaration:
     """Return the declaration of a synthetic table, from its columns by tier."""
     return TableDeclaration(

@@ -221,10 +221,7 @@ def _difference(values: Singles, lag: int) -> Singles:
 
 
 def with_anomalies(
-    rng: np.random.Generator,
-    levels: Singles,
-    settings: Mapping[str, Any],
-    rate: float,
+    rng: np.random.Generator, levels: Singles, settings: Mapping[str, Any], rate: float
 ) -> Bools:
     """Put anomalies into series, in place, and return a mask of them.
 
