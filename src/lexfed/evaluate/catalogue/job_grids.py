@@ -33,8 +33,6 @@ WHOLE: tuple[DatasetSample, ...] = (
 WITHOUT_PRIVACY = frozenset({"none", "local-none", "boosted", "boosted-federated"})
 """Methods that no budget changes: one job serves every budget of a table."""
 _BUDGETS = ("record_epsilon", "attribute_epsilon", "equal")
-
-
 _QUESTIONS = files("lexfed.evaluate.catalogue") / "questions.toml"
 
 
@@ -58,9 +56,7 @@ def jobs(
 ) -> tuple[Job, ...]:
     """Return every combination of data sets, cells, methods and splits, each once."""
     unique: dict[str, Job] = {}
-    for (name, rows), cell, method in product(
-        tuple(sets), tuple(cells), tuple(methods)
-    ):
+    for (name, rows), cell, method in product(sets, cells, methods):
         dropped = _BUDGETS if method in WITHOUT_PRIVACY else ()
         setting = {fact: value for fact, value in cell.items() if fact not in dropped}
         for seed in range(seeds):
@@ -80,3 +76,7 @@ def attribute(epsilon: float, whole: float, **more: Any) -> dict[str, Any]:
     """Return a cell in which the most sensitive tier has the same epsilon."""
     cell = {"record_epsilon": whole, "attribute_epsilon": epsilon}
     return {**cell, "equal": "attribute", **more}
+
+
+CELL = attribute(0.3, 2.0)
+"""The cell of most tables at equal protection of the sensitive attribute."""

@@ -2,6 +2,7 @@
 """Tables of plans: courses of noise, charged searches, spending and cost of runs."""
 
 from lexfed.evaluate.catalogue.job_grids import (
+    CELL,
     COMPARED,
     GERMAN,
     HEART,
@@ -22,7 +23,6 @@ from lexfed.evaluate.methods.ablations import PLANNED
 from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
 
 _DELTA = 1e-5
-_CELL = attribute(0.3, 2.0)
 _SETS = (GERMAN, HEART, TAIWAN)
 _PRIVATE = tuple(name for name in MECHANISMS if name != "none")
 
@@ -48,45 +48,27 @@ def _courses(seeds: int) -> list[Job]:
         for part, length in grid:
             epsilon = epsilon_from(mu_from(1.0, _DELTA) * part**0.5, _DELTA)
             settings = {"learning_rate": 1.0, "rounds": round(length * rounds)}
-            cell = attribute(
-                epsilon, epsilon, part=part, length=length, settings=settings
-            )
-            found += jobs(COMPARED, (method,), seeds, (cell,))
+            more = {"part": part, "length": length, "settings": settings}
+            cells = (attribute(epsilon, epsilon, **more),)
+            found += jobs(COMPARED, (method,), seeds, cells)
     return found
 
 
 def charged_search() -> ResultTable:
     """The rate at which a charged search finds the best step, and each step's worth."""
     sets = (("adult", 20000),)
-    fixed = [
-        job
-        for rate in RATES
-        for job in jobs(
-            sets,
-            ("cascade",),
-            10,
-            (
-                record(
-                    2.0,
-                    settings={"learning_rate": rate, "rounds": SEARCHED_ROUNDS},
-                    step=f"{rate:g}",
-                ),
-            ),
-        )
-    ]
+    cells = []
+    for rate in RATES:
+        settings = {"learning_rate": rate, "rounds": SEARCHED_ROUNDS}
+        cells.append(record(2.0, settings=settings, step=f"{rate:g}"))
     return ResultTable(
         *asked("charged-search"),
         jobs=(
-            *fixed,
-            *jobs(sets, ("cascade",), 10, (record(2.0, step="rule"),)),
+            *jobs(sets, ("cascade",), 10, (*cells, record(2.0, step="rule"))),
             *jobs(sets, (NAME,), 10, (record(2.0, step="searched"),), "search"),
         ),
         across=("dataset", "rows", "method", "step"),
-        shows=(
-            *("auc", "part"),
-            *(f"chose_{rate:g}" for rate in RATES),
-            "chose_nothing",
-        ),
+        shows=("auc", "part", *(f"chose_{rate:g}" for rate in RATES), "chose_nothing"),
     )
 
 
@@ -94,7 +76,7 @@ def rounds() -> ResultTable:
     """Epsilon after each round, for the record and every tier."""
     return ResultTable(
         *asked("rounds"),
-        jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
+        jobs=jobs(_SETS, _PRIVATE, 1, (CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("rounds", "record_epsilon", "budget_per_round"),
         drawing="rounds",
@@ -105,7 +87,7 @@ def noise() -> ResultTable:
     """Noise on columns of each tier."""
     return ResultTable(
         *asked("noise"),
-        jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
+        jobs=jobs(_SETS, _PRIVATE, 1, (CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("noise_special", "noise_personal", "noise_non_personal"),
         drawing="noise",
@@ -116,7 +98,7 @@ def overhead() -> ResultTable:
     """Time, bytes and memory of whole runs, by part, with each thing and without."""
     return ResultTable(
         *asked("overhead"),
-        jobs=jobs((GERMAN, HEART), VARIANTS, 2, (_CELL,), "overhead"),
+        jobs=jobs((GERMAN, HEART), VARIANTS, 2, (CELL,), "overhead"),
         across=("dataset", "method"),
         shows=(
             *("cpu_seconds", "cpu_ratio", "rounds", "round_milliseconds"),

@@ -6,11 +6,11 @@ Beside these a first look at every method, and rows of shapes that no public tab
 
 from lexfed.evaluate.catalogue.job_grids import (
     ADULT,
+    CELL,
     GERMAN,
     HEART,
     TAIWAN,
     WITHOUT_PRIVACY,
-    DatasetSample,
     asked,
     attribute,
     jobs,
@@ -27,22 +27,15 @@ from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 
 SEEDS = 5
-_STUDY: DatasetSample = ("adni_like", None)
-_NO_GENETICS: DatasetSample = (NO_GENETICS, None)
-_VISITS: DatasetSample = ("ehr_like", 25_000)
-_SENSORS: DatasetSample = ("iot_like", 500_000)
-_NEXT_HOUR: DatasetSample = (NEXT_HOUR, 500_000)
-_PRIVATE = ("uniform", "cascade")
 _HETEROGENEITY = {0.5: 0.938, 0.1: 0.904, 0.05: 0.869, 0.01: 0.803}
 JACS = "sensitivity-aware dynamic DP, JACS 2025"
 
 
 def methods() -> ResultTable:
     """Every method in the base cell, under both comparisons."""
-    cells = (attribute(0.3, 2.0), record(1.0))
     return ResultTable(
         *asked("methods"),
-        jobs=jobs((HEART, TAIWAN), map(_tuned, METHODS), SEEDS, cells),
+        jobs=jobs((HEART, TAIWAN), map(_tuned, METHODS), SEEDS, (CELL, record(1.0))),
         across=("dataset", "rows", "equal", "method"),
         shows=(
             *("auc", "ap", "accuracy", "majority", "f1", "brier"),
@@ -60,15 +53,13 @@ def _tuned(method: str) -> str:
 
 def learning() -> ResultTable:
     """The rounds and the budget needed until a model is good enough."""
-    chosen = ("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse")
+    chosen = (
+        *("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse"),
+        *("dp-ftrl", "cascade", "cascade-plain"),
+    )
     return ResultTable(
         *asked("learning"),
-        jobs=jobs(
-            (HEART, TAIWAN),
-            (*chosen, "dp-ftrl", "cascade", "cascade-plain"),
-            SEEDS,
-            (attribute(0.3, 2.0),),
-        ),
+        jobs=jobs((HEART, TAIWAN), chosen, SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=(
             *("auc", "retention", "rounds_to_target", "budget_to_target"),
@@ -83,7 +74,7 @@ def radar() -> ResultTable:
     chosen = ("uniform", "fedsgd", "grouped-inverse", "time-adaptive", "cascade")
     return ResultTable(
         *asked("radar"),
-        jobs=jobs((TAIWAN,), map(_tuned, chosen), SEEDS, (attribute(0.3, 2.0),)),
+        jobs=jobs((TAIWAN,), map(_tuned, chosen), SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=("auc", "ap", "worst_site_auc", "gap_auc_sex", "brier", "seconds"),
         drawing="radar",
@@ -111,17 +102,13 @@ def alpha() -> ResultTable:
         "class, which on this table is 76 %. Sums over all sites do not depend on how "
         "rows are spread, so the curve of the product is flat by construction"
     )
+    cells = [
+        record(1.9, sites=10, partition="dirichlet", alpha=value)
+        for value in (1.0, 0.5, 0.1, 0.05, 0.01)
+    ]
     return ResultTable(
         *asked("alpha"),
-        jobs=jobs(
-            (ADULT,),
-            chosen,
-            SEEDS,
-            tuple(
-                record(1.9, sites=10, partition="dirichlet", alpha=value)
-                for value in (1.0, 0.5, 0.1, 0.05, 0.01)
-            ),
-        ),
+        jobs=jobs((ADULT,), chosen, SEEDS, cells),
         across=("dataset", "rows", "alpha", "method"),
         shows=("accuracy", "majority", "auc", "worst_site_auc"),
         drawing="alpha",
@@ -137,14 +124,10 @@ def alpha() -> ResultTable:
 def sites() -> ResultTable:
     """More sites, each with fewer rows."""
     chosen = ("fedsgd", "fedavg-clients", "local", "cascade")
+    cells = [record(1.9, sites=count) for count in (10, 50, 100, 120)]
     return ResultTable(
         *asked("sites"),
-        jobs=jobs(
-            (ADULT,),
-            chosen,
-            SEEDS,
-            tuple(record(1.9, sites=count) for count in (10, 50, 100, 120)),
-        ),
+        jobs=jobs((ADULT,), chosen, SEEDS, cells),
         across=("dataset", "rows", "sites", "method"),
         shows=("auc", "worst_site_auc", "accuracy", "majority", "seconds"),
         drawing="sites",
@@ -153,17 +136,11 @@ def sites() -> ResultTable:
 
 def models() -> ResultTable:
     """Linear models and networks."""
+    architectures = ("logistic", "mlp:256,128,64", "cnn")
+    cells = [record(4.0, model=model) for model in architectures]
     return ResultTable(
         *asked("models"),
-        jobs=jobs(
-            (ADULT,),
-            ("none", "fedsgd", "cascade"),
-            SEEDS,
-            tuple(
-                record(4.0, model=model)
-                for model in ("logistic", "mlp:256,128,64", "cnn")
-            ),
-        ),
+        jobs=jobs((ADULT,), ("none", "fedsgd", "cascade"), SEEDS, cells),
         across=("dataset", "rows", "model", "method"),
         shows=("auc", "accuracy", "majority", "retention", "rounds", "seconds"),
     )
@@ -171,14 +148,11 @@ def models() -> ResultTable:
 
 def tiers() -> ResultTable:
     """Two, three and four tiers."""
+    sets = ((GERMAN_FOUR, None), (EICU_FOUR, None))
+    cells = [attribute(0.3, 2.0, tiers=count) for count in (2, 3, 4)]
     return ResultTable(
         *asked("tiers"),
-        jobs=jobs(
-            ((GERMAN_FOUR, None), (EICU_FOUR, None)),
-            ("cascade", "cascade-plain"),
-            20,
-            tuple(attribute(0.3, 2.0, tiers=count) for count in (2, 3, 4)),
-        ),
+        jobs=jobs(sets, ("cascade", "cascade-plain"), 20, cells),
         across=("dataset", "tiers", "method"),
         shows=("auc", "accuracy", "majority", "noise_sensitive", "noise_others"),
     )
@@ -188,7 +162,7 @@ def ablations() -> ResultTable:
     """One idea taken out at a time."""
     return ResultTable(
         *asked("ablations"),
-        jobs=jobs((GERMAN, HEART, TAIWAN), ABLATIONS, SEEDS, (attribute(0.3, 2.0),)),
+        jobs=jobs((GERMAN, HEART, TAIWAN), ABLATIONS, SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "rounds"),
         against="dynamic",
@@ -209,7 +183,7 @@ def quick() -> ResultTable:
     """Every method on the heart table, both comparisons, two splits."""
     return ResultTable(
         *asked("quick"),
-        jobs=jobs((HEART,), METHODS, 2, (attribute(0.3, 2.0), record(1.0))),
+        jobs=jobs((HEART,), METHODS, 2, (CELL, record(1.0))),
         across=("dataset", "equal", "method"),
         shows=(
             *("auc", "accuracy", "majority", "worst_site_auc", "retention"),
@@ -220,14 +194,14 @@ def quick() -> ResultTable:
 
 def synthetic_table() -> ResultTable:
     """Wide, repeated and streaming rows, all made up."""
+    tables = (
+        *(("adni_like", None), ("ehr_like", 25_000)),
+        *(("iot_like", 500_000), (NEXT_HOUR, 500_000)),
+    )
+    chosen, cells = ("none", "uniform", "cascade"), (record(1.0), record(4.0))
     found = (
-        *jobs(
-            (_STUDY, _VISITS, _SENSORS, _NEXT_HOUR),
-            ("none", "boosted", *_PRIVATE),
-            SEEDS,
-            (record(1.0), record(4.0)),
-        ),
-        *jobs((_NO_GENETICS,), ("none", *_PRIVATE), SEEDS, (record(1.0), record(4.0))),
+        *jobs(tables, ("none", "boosted", "uniform", "cascade"), SEEDS, cells),
+        *jobs(((NO_GENETICS, None),), chosen, SEEDS, cells),
     )
     # Seed after seed, as methods share the rows of a split and these tables are large.
     in_order = sorted(found, key=lambda job: (job.dataset, job.seed))
