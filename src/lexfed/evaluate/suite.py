@@ -164,13 +164,13 @@ class Evaluation:
     @property
     def left(self) -> tuple[Job, ...]:
         """The jobs without a result, or refused: a library may be there by now."""
-        return tuple(job for job in self._jobs if self._is_left(job))
-
-    def _is_left(self, job: Job) -> bool:
-        result = self.result(job)
-        if result is None:
-            return True
-        return result["status"] == REFUSED and result["key"] not in self._tried
+        known = [(job, self.result(job)) for job in self._jobs]
+        return tuple(
+            job
+            for job, result in known
+            if result is None
+            or (result["status"] == REFUSED and result["key"] not in self._tried)
+        )
 
     @property
     def jobs(self) -> int:

@@ -176,9 +176,7 @@ def deviations(programme: Programme, query: Query) -> Floats:
 
 def noise_of(programme: Programme, rounds: Sequence[ObservedRound]) -> Floats:
     """Return the noise that was added, in planned deviations: standard normal."""
-    return np.concatenate(
-        [
-            (one.released - one.exact) / deviations(programme, one.query)
-            for one in rounds
-        ]
-    )
+    added = [
+        (one.released - one.exact) / deviations(programme, one.query) for one in rounds
+    ]
+    return np.concatenate(added)

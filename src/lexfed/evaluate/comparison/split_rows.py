@@ -227,11 +227,6 @@ class CodedColumns:
     columns: tuple[Column, ...]
     values: Floats
 
-    @property
-    def is_category(self) -> Bools:
-        """True for each column that is a category."""
-        return np.array([column.kind == "category" for column in self.columns])
-
 
 def columns_of(rows: SplitRows, side: SplitSide) -> CodedColumns:
     """Return the columns that the model may read, of the rows of one side."""

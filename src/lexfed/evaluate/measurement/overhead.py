@@ -205,12 +205,11 @@ def train_unwritten(priced: PricedRun) -> None:
     coordinator = Coordinator(
         programme, learner, priced.ledger(), sources, learner.start()
     )
-    engine = InProcess(
-        [
-            Site(programme, data, priced.site_ledger(data.name), sources)
-            for data in priced.population.sites
-        ]
-    )
+    sites = [
+        Site(programme, data, priced.site_ledger(data.name), sources)
+        for data in priced.population.sites
+    ]
+    engine = InProcess(sites)
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
         progress = coordinator.receive(asked.query, answers).progress

@@ -29,6 +29,7 @@ from lexfed.evaluate.methods.product import MethodKeys, through_the_product, tra
 
 _STEP = {"learning_rate": 1.0}
 _CASCADE = {"privacy": {"mechanism": "cascade"}}
+_GROUPED = {"privacy": {"mechanism": "grouped"}}
 _ADAPT = {"noise": "convergence", "guarantee": "filter"}
 _ALL = {**_ADAPT, "clip": "quantile", "learning_rate": "feedback"}
 
@@ -41,10 +42,7 @@ _KEYS: Mapping[str, MethodKeys] = {
         "adapt": {"clip": "quantile", "learning_rate": "feedback"},
     },
     "without-adapting": {**_CASCADE, "federation": _STEP},
-    "static-tiers": {
-        "privacy": {"mechanism": "grouped"},
-        "budget": {"allocation": "multiplier"},
-    },
+    "static-tiers": {**_GROUPED, "budget": {"allocation": "multiplier"}},
 }
 
 
@@ -81,11 +79,12 @@ def without_sensitive(dataset: Dataset, case: Case) -> Scores:
     return replace(scores, attribute_epsilon=0.0)
 
 
+def _methods(keys: Mapping[str, MethodKeys]) -> dict[str, Method]:
+    return {name: through_the_product(name, own) for name, own in keys.items()}
+
+
 ABLATIONS: Mapping[str, Method] = MappingProxyType(
-    {
-        **{name: through_the_product(name, keys) for name, keys in _KEYS.items()},
-        "without-semantics": _without_semantics,
-    }
+    {**_methods(_KEYS), "without-semantics": _without_semantics}
 )
 
 _SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -106,12 +105,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     },
 }
 MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
-    {
-        name: through_the_product(
-            name, {"privacy": {"mechanism": "grouped"}, "budget": budget}
-        )
-        for name, budget in _SHARED.items()
-    }
+    _methods({name: {**_GROUPED, "budget": own} for name, own in _SHARED.items()})
 )
 """Rules that share noise between tiers more and more unevenly."""
 
@@ -121,7 +115,7 @@ DROPPED: Mapping[str, Method] = MappingProxyType({"dropped": without_sensitive})
 
 ROUNDS = 40
 """Planned rounds of every course but one."""
-_UNIFORM = {"mechanism": "uniform"}
+_UNIFORM = {"privacy": {"mechanism": "uniform"}}
 _FILTER = {"guarantee": "filter"}
 _COURSES: Mapping[str, MethodKeys] = {
     "constant": {},
@@ -144,11 +138,6 @@ PLANNED: Mapping[str, int] = {
 """Planned rounds of each course."""
 
 COURSES: Mapping[str, Method] = MappingProxyType(
-    {
-        f"course-{name}": through_the_product(
-            f"course-{name}", {"privacy": _UNIFORM, **keys}
-        )
-        for name, keys in _COURSES.items()
-    }
+    _methods({f"course-{n}": {**_UNIFORM, **own} for n, own in _COURSES.items()})
 )
 """Every course, by name."""

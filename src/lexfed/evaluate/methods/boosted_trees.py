@@ -57,10 +57,7 @@ def train_pooled(dataset: Dataset, case: Case) -> Scores:
     known, asked = columns_of(rows, rows.train), columns_of(rows, rows.test)
     usual = {
         **settings_of(rows, case),
-        "categorical_features": [
-            column.kind == "category" and len(column.values or ()) <= MOST_LEVELS
-            for column in known.columns
-        ],
+        "categorical_features": _are_lists(known),
         "early_stopping": False,
         "random_state": case.seed,
     }
@@ -136,12 +133,16 @@ def train_federated(dataset: Dataset, case: Case) -> Scores:
     return scored(FEDERATED, dataset, case, rows, predicted, (), trees, seconds, note)
 
 
+def _are_lists(columns: CodedColumns) -> list[bool]:
+    return [
+        column.kind == "category" and len(column.values or ()) <= MOST_LEVELS
+        for column in columns.columns
+    ]
+
+
 def categories(columns: CodedColumns) -> list[int]:
     """Return the places of columns that are split by lists of levels."""
-    found = columns.is_category & [
-        len(column.values or ()) <= MOST_LEVELS for column in columns.columns
-    ]
-    return [int(place) for place in np.flatnonzero(found)]
+    return [place for place, is_list in enumerate(_are_lists(columns)) if is_list]
 
 
 def public_bins(columns: CodedColumns) -> Floats:

@@ -51,17 +51,9 @@ def _train(name: str, paid: bool, linear: bool, dataset: Dataset, case: Case) ->
         (gaussian(what, moved, tier), times)
         for what, (moved, times) in releases.items()
     ]
-    return scored(
-        name,
-        dataset,
-        case,
-        rows,
-        rows.test.slots @ weights,
-        counted,
-        sum(times for _, times in counted),
-        seconds,
-        "a simpler rule for one noise",
-    )
+    rounds, note = sum(times for _, times in counted), "a simpler rule for one noise"
+    predicted = rows.test.slots @ weights
+    return scored(name, dataset, case, rows, predicted, counted, rounds, seconds, note)
 
 
 def _learn(

@@ -140,17 +140,12 @@ def train_fedavg(dataset: Dataset, case: Case) -> Scores:
     seconds = perf_counter() - start
     path = [model.predict(after, rows.test.slots) for after in models]
     release = gaussian("local step", CLIP / sigma, sensitive_tier(dataset, case))
-    scores = scored(
-        FEDAVG,
-        dataset,
-        case,
-        rows,
-        path[-1],
+    paid, note = (
         [(release, rounds * local)],
-        rounds,
-        seconds,
         "noise at every site, whose size is public",
-        path,
+    )
+    scores = scored(
+        FEDAVG, dataset, case, rows, path[-1], paid, rounds, seconds, note, path
     )
     return claimed(scores, dataset, case, by_site=True)
 
@@ -215,18 +210,8 @@ def train_ftrl(dataset: Dataset, case: Case) -> Scores:
         models.append(weights)
     seconds = perf_counter() - start
     path = [model.predict(after, rows.test.slots) for after in models]
-    release = gaussian(
-        "banded sums", sensitivity / sigma, sensitive_tier(dataset, case)
-    )
-    return scored(
-        FTRL,
-        dataset,
-        case,
-        rows,
-        path[-1],
-        [(release, passes)],
-        passes * batches,
-        seconds,
-        f"{passes} passes over {batches} batches",
-        path,
-    )
+    tier = sensitive_tier(dataset, case)
+    release = gaussian("banded sums", sensitivity / sigma, tier)
+    steps, note = passes * batches, f"{passes} passes over {batches} batches"
+    paid = [(release, passes)]
+    return scored(FTRL, dataset, case, rows, path[-1], paid, steps, seconds, note, path)

@@ -415,12 +415,9 @@ def _audit(summaries: Summaries) -> EvaluationFinding | None:
 
 def audited(line: TableLine) -> list[tuple[str, float, float]]:
     """Return claim, lower bound found and epsilon proven, in the order of `CLAIMS`."""
+    means = {name: value.mean for name, value in line.values.items()}
     return [
-        (
-            claim,
-            line.values[f"{claim}_found"].mean,
-            line.values[f"{claim}_claimed"].mean,
-        )
+        (claim, means[f"{claim}_found"], means[f"{claim}_claimed"])
         for claim in CLAIMS
-        if f"{claim}_found" in line.values
+        if f"{claim}_found" in means
     ]

@@ -68,9 +68,10 @@ class StudyParameters:
 def study_parameters(seed: int) -> StudyParameters:
     """Return the parameters that all sites share under a seed."""
     rng, p = shared_stream(seed), parameters()[NAME]
-    snp, tests, images = p["snp"], p["cognitive"], p["imaging"]
-    count = snp["count"] - 1
-    spread = snp["frequency"]
+    snp, tests, images, people = (
+        p[name] for name in ("snp", "cognitive", "imaging", "demographic")
+    )
+    count, spread = snp["count"] - 1, snp["frequency"]
     first, second = spread["beta"]
     effect = np.zeros(count)
     causal = rng.choice(count, snp["causal"], replace=False)
@@ -84,9 +85,7 @@ def study_parameters(seed: int) -> StudyParameters:
         effect=effect,
         domain=rng.integers(tests["domains"], size=tests["count"]),
         test_loading=sign * between(rng, tests["loading"], tests["count"]),
-        prevalence=between(
-            rng, p["demographic"]["prevalence"], p["demographic"]["flags"]
-        ),
+        prevalence=between(rng, people["prevalence"], people["flags"]),
         region=rng.integers(images["regions"], size=images["count"]),
         image_loading=between(rng, images["loading"], images["count"]),
     )
@@ -168,17 +167,14 @@ def _burden(
 ) -> Floats:
     """Return the latent burden L, of unit variance in the whole population."""
     p = parameters()[NAME]
-    weight, people = p["burden"], p["demographic"]
-    f = p["snp"]["apoe"]
+    weight, f = p["burden"], p["snp"]["apoe"]
+    age, school = p["demographic"]["age"], p["demographic"]["education"]
     latent = (
-        weight["age"]
-        * standard(life["age"], people["age"]["mean"], people["age"]["sd"])
+        weight["age"] * standard(life["age"], age["mean"], age["sd"])
         + weight["apoe"] * standard(apoe, 2 * f, float(np.sqrt(2 * f * (1 - f))))
         + weight["risk"] * risk
         + weight["education"]
-        * standard(
-            life["education"], people["education"]["mean"], people["education"]["sd"]
-        )
+        * standard(life["education"], school["mean"], school["sd"])
         + rng.normal(0.0, weight["noise"], len(apoe))
     )
     return np.asarray(latent / np.sqrt(sum(w**2 for w in weight.values())))
@@ -190,9 +186,7 @@ def _health(
     p, rows = parameters()[NAME]["demographic"], len(burden)
     tied = np.zeros(p["flags"])
     tied[: p["tied"]] = p["tied_on_burden"]
-    latent = tied * burden[:, None] + np.sqrt(1 - tied**2) * rng.normal(
-        size=(rows, p["flags"])
-    )
+    latent = _mixed(rng, tied, burden[:, None], p["flags"])
     ill = (latent > ndtri(1 - common.prevalence)).astype(int)
     bmi = np.clip(rng.normal(p["bmi"]["mean"], p["bmi"]["sd"], rows), 15, 50)
     upper = np.clip(rng.normal(135, 17, rows), 80, 220)
@@ -205,14 +199,19 @@ def _health(
     }
 
 
+def _mixed(
+    rng: np.random.Generator, weight: Floats | float, base: Floats, columns: int
+) -> Floats:
+    """Return columns with this weight on a base and the rest of their variance new."""
+    own = rng.normal(size=(len(base), columns))
+    return np.asarray(weight * base + np.sqrt(1 - weight**2) * own)
+
+
 def _tests(rng: np.random.Generator, common: StudyParameters, burden: Floats) -> Floats:
-    p, rows = parameters()[NAME]["cognitive"], len(burden)
+    p = parameters()[NAME]["cognitive"]
     tie, load = p["domain_on_burden"], common.test_loading
-    domains = tie * burden[:, None] + np.sqrt(1 - tie**2) * rng.normal(
-        size=(rows, p["domains"])
-    )
-    scores = load * domains[:, common.domain]
-    scores += np.sqrt(1 - load**2) * rng.normal(size=(rows, p["count"]))
+    domains = _mixed(rng, tie, burden[:, None], p["domains"])
+    scores = _mixed(rng, load, domains[:, common.domain], p["count"])
     half = p["ordinal"] // 2
     for columns, end in zip(
         (slice(0, half), slice(half, 2 * half)), ORDINAL_ENDS, strict=True
@@ -237,11 +236,8 @@ def _images(
     p, rows = parameters()[NAME]["imaging"], len(burden)
     people = parameters()[NAME]["demographic"]["age"]
     tie, load, pet = p["region_on_burden"], common.image_loading, p["pet"]
-    regions = tie * burden[:, None] + np.sqrt(1 - tie**2) * rng.normal(
-        size=(rows, p["regions"])
-    )
-    shown = load * regions[:, common.region]
-    shown += np.sqrt(1 - load**2) * rng.normal(size=(rows, p["count"]))
+    regions = _mixed(rng, tie, burden[:, None], p["regions"])
+    shown = _mixed(rng, load, regions[:, common.region], p["count"])
     scanner = rng.normal(0.0, p["scanner"], p["count"])
     years = standard(life["age"], people["mean"], people["sd"])
     volumes = p["count"] - pet

@@ -212,11 +212,8 @@ def site(seed: int, hospital: int, patients: int) -> tuple[Visits, np.random.Gen
     rng, common = site_stream(seed, hospital), hospital_parameters(seed)
     p = parameters()[NAME]
     ages = p["age"]
-    age = np.clip(
-        np.round(rng.normal(ages["mean"], ages["sd"], patients)),
-        ages["low"],
-        ages["high"],
-    )
+    drawn = np.round(rng.normal(ages["mean"], ages["sd"], patients))
+    age = np.clip(drawn, ages["low"], ages["high"])
     frailty = rng.normal(size=patients) + p["frailty_on_age"] * standard(
         age, ages["mean"], ages["sd"]
     )
@@ -255,12 +252,8 @@ def site(seed: int, hospital: int, patients: int) -> tuple[Visits, np.random.Gen
         frailty=frailty,
         ill=ill,
         codes=_codes(rng, common, ill[who], where, day),
-        procedures=_events(
-            rng, ill[who], common.procedures, codes["procedures"]["per_visit"]
-        ),
-        medications=_events(
-            rng, ill[who], common.medications, codes["medications"]["per_visit"]
-        ),
+        procedures=_events(rng, ill[who], common.procedures, codes["procedures"]),
+        medications=_events(rng, ill[who], common.medications, codes["medications"]),
         labs=np.where(measured, labs, np.nan),
         readmitted=rng.random(len(who)) < chance,
         died=rng.random(len(who)) < sigmoid(fatal)[who],
@@ -323,10 +316,10 @@ def _codes(
 
 
 def _events(
-    rng: np.random.Generator, ill: Bools, mixtures: Floats, mean: float
+    rng: np.random.Generator, ill: Bools, mixtures: Floats, p: Mapping[str, float]
 ) -> NDArray[np.uint8]:
     """Return counts of events, each drawn for one illness of the patient, or none."""
-    visits = np.repeat(np.arange(len(ill)), rng.poisson(mean, len(ill)))
+    visits = np.repeat(np.arange(len(ill)), rng.poisson(p["per_visit"], len(ill)))
     causes = np.column_stack([ill, np.ones(len(ill), dtype=bool)])[visits]
     cause = np.argmax(causes * rng.random(causes.shape), axis=1)
     steps = np.cumsum(mixtures, axis=1)[cause]
