@@ -12,6 +12,7 @@ from lexfed.evaluate.attacks.product_runs import (
     ProductTrainer,
     restrict_population,
     row_margins,
+    trade_off_of,
     unit_margins,
 )
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
@@ -25,11 +26,11 @@ def trainer(mechanism: str, epsilon: float = 1.9) -> ProductTrainer:
 
 def test_noise_hides_whom_no_noise_shows() -> None:
     free = trainer("none")
-    assert free.trade_off is None
-    shown = attack_membership(free, free.trade_off, shadows=6)
+    assert trade_off_of(free.priced) is None
+    shown = attack_membership(free, None, shadows=6)
     assert shown[1].low > 0.51
     private = trainer("cascade")
-    hidden = attack_membership(private, private.trade_off, shadows=6)
+    hidden = attack_membership(private, trade_off_of(private.priced), shadows=6)
     for attack in hidden:
         # Mean of 7 models around .505 with a standard error of .01: .56 is reached
         # with probability below 1e-6.

@@ -45,13 +45,13 @@ from lexfed.evaluate.attacks.auc_intervals import (
     AttackResult,
     across_releases,
 )
-from lexfed.evaluate.attacks.bounds import of_tier
 from lexfed.evaluate.attacks.product_runs import (
     ObservedRound,
     Observer,
     deviations,
     noise_of,
     observe_run,
+    trade_off_of,
 )
 from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.federation.programme.messages import Query
@@ -144,13 +144,10 @@ def play_games(
         noise = noise_of(priced.programme, rounds)
         squares, numbers = squares + float(noise @ noise), numbers + len(noise)
     bound, surest = 1.0, 1.0
-    if observer == "round" and priced.private:
-        tier = population.encoding.tiers[about.column]
-        charges, config = priced.programme.charges(), priced.config
-        sites_per_person = config.data.sites_per_person
-        by = config.privacy.accountant
-        bound = of_tier(charges, tier, by, sites_per_person).auc
-        surest = float(norm.cdf(math.sqrt(strongest / 2.0)))
+    tier = population.encoding.tiers[about.column]
+    proven = trade_off_of(priced, tier) if observer == "round" else None
+    if proven is not None:
+        bound, surest = proven.auc, float(norm.cdf(math.sqrt(strongest / 2.0)))
     seconds = time.perf_counter() - begun
     drawn = math.sqrt(squares / numbers)
     return ObserverGames(tuple(scores), tuple(truth), surest, drawn, bound, seconds)

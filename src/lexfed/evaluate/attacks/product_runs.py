@@ -19,7 +19,7 @@ from torch import Tensor
 from lexfed.arrays import Bools, Floats
 from lexfed.config import Config
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.evaluate.attacks.bounds import TradeOff, of_record
+from lexfed.evaluate.attacks.bounds import TradeOff, of_record, of_tier
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import Simulation
@@ -34,6 +34,7 @@ from lexfed.randomness import SecureSource
 from lexfed.run.driver.rehearsal import rehearse
 from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.tiers import Tier
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,6 @@ class ProductTrainer:
         expected = max(1, self.population.units // 2)
         return price(self.config, replace(self.population, units=expected))
 
-    @property
-    def trade_off(self) -> TradeOff | None:
-        """The trade-off of one model for a person's presence; None: no privacy."""
-        if not self.priced.private:
-            return None
-        return of_record(
-            self.priced.programme.charges(),
-            "add-remove",
-            self.config.privacy.accountant,
-            self.config.data.sites_per_person,
-        )
-
     def margins(self, members: Bools) -> Floats:
         """Train one model for each row of members; see `membership.Trainer`."""
         blocks = [site.train for site in self.population.sites]
@@ -82,6 +71,20 @@ class ProductTrainer:
         """Return a model of these people, trained with fresh noise."""
         chosen = restrict_population(self.population, members)
         return rehearse(replace(self.priced, population=chosen))
+
+
+def trade_off_of(priced: PricedRun, tier: Tier | None = None) -> TradeOff | None:
+    """Return what is proven about a person's presence, or about values of a tier.
+
+    There is none without privacy.
+    """
+    if not priced.private:
+        return None
+    charges, config = priced.programme.charges(), priced.config
+    by, sites = config.privacy.accountant, config.data.sites_per_person
+    if tier is None:
+        return of_record(charges, "add-remove", by, sites)
+    return of_tier(charges, tier, by, sites)
 
 
 def restrict_population(population: Population, members: Bools) -> Population:

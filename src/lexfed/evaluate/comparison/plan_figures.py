@@ -26,9 +26,7 @@ def spent_by_round(priced: PricedRun) -> dict[str, list[float]]:
     if ledger is None:
         return paths
     for stage in priced.programme.stages:
-        for release in stage.releases:
-            if release is None:
-                continue
+        for release in (one for one in stage.releases if one is not None):
             ledger.charge(release)
             spent = ledger.spent()
             before = len(paths[RECORD])
@@ -53,9 +51,7 @@ def noise_by_column(priced: PricedRun) -> dict[str, float]:
         slots = priced.population.encoding.slots
         read = reversed(programme.shapes[stage.tower].slots)
         first = {slots[place].column: place for place in read}
-        for release in stage.releases:
-            if release is None:
-                continue
+        for release in (one for one in stage.releases if one is not None):
             for column, place in first.items():
                 ratio = _ratio(programme, release, place)
                 exact[column] = exact.get(column, 0.0) + ratio**-2

@@ -60,6 +60,13 @@ class Dataset:
     digest: str
     site_from: str | None = None
 
+    def with_columns(
+        self, table: str, columns: Mapping[str, Any], **other: Any
+    ) -> "Dataset":
+        """Return the data set with other columns and keys in one of its tables."""
+        changed = {**self.tables[table], **other, "columns": columns}
+        return replace(self, tables={**self.tables, table: changed})
+
 
 def names() -> tuple[str, ...]:
     """Return the names of all data sets, the public ones first."""
@@ -158,33 +165,29 @@ def _flamby(heart: Dataset) -> Dataset:
     inputs = [name for name in smaller.tables["data"]["columns"] if name in frame]
     frame = frame.dropna(subset=inputs)
     frame.to_csv(path, index=False, lineterminator="\n")
-    data = dict(smaller.tables["data"])
-    data["columns"] = {
+    columns = {
         name: {**column, "missing": False} if column["kind"] != "text" else column
-        for name, column in data["columns"].items()
+        for name, column in smaller.tables["data"]["columns"].items()
     }
-    data["units"] = len(frame)
-    return replace(smaller, tables={**smaller.tables, "data": data})
+    return smaller.with_columns("data", columns, units=len(frame))
 
 
 def _without(dataset: Dataset, left_out: Collection[str]) -> Dataset:
     """Return a data set whose declaration does not know some columns."""
-    tables = {name: dict(dataset.tables[name]) for name in ("data", "law")}
-    for table in tables.values():
-        table["columns"] = {
-            name: one for name, one in table["columns"].items() if name not in left_out
-        }
-    return replace(dataset, tables={**dataset.tables, **tables})
+    for table in ("data", "law"):
+        columns = dataset.tables[table]["columns"]
+        kept = {name: one for name, one in columns.items() if name not in left_out}
+        dataset = dataset.with_columns(table, kept)
+    return dataset
 
 
 def _retagged(tiers: Mapping[str, tuple[str, str]]) -> Callable[[Dataset], Dataset]:
     """Return a function that gives columns another tier: column -> tier and reason."""
 
     def change(dataset: Dataset) -> Dataset:
-        law: dict[str, Any] = dict(dataset.tables["law"])
         tags = {n: {"tier": tier, "reason": why} for n, (tier, why) in tiers.items()}
-        law["columns"] = {**law["columns"], **tags}
-        return replace(dataset, tables={**dataset.tables, "law": law})
+        known = dataset.tables["law"]["columns"]
+        return dataset.with_columns("law", {**known, **tags})
 
     return change
 
@@ -200,14 +203,13 @@ def _next_hour(sensors: Dataset) -> Dataset:
     frame = pd.read_csv(path, dtype=str).dropna(subset=[NEXT_LEVEL])
     frame.to_csv(path, index=False, lineterminator="\n")
     smaller = _without(sensors, [sensors.target])
-    data, law = dict(smaller.tables["data"]), dict(smaller.tables["law"])
+    columns, tags = (smaller.tables[table]["columns"] for table in ("data", "law"))
     level = {"kind": "number", "range": [-6.0, 6.0], "missing": False}
-    data["columns"] = {**data["columns"], NEXT_LEVEL: level}
-    data["target"] = NEXT_LEVEL
     tag = {"tier": "personal", "reason": "the outcome"}
-    law["columns"] = {**law["columns"], NEXT_LEVEL: tag}
-    tables = {**smaller.tables, "data": data, "law": law}
-    return replace(smaller, tables=tables, target=NEXT_LEVEL)
+    later = smaller.with_columns(
+        "data", {**columns, NEXT_LEVEL: level}, target=NEXT_LEVEL
+    ).with_columns("law", {**tags, NEXT_LEVEL: tag})
+    return replace(later, target=NEXT_LEVEL)
 
 
 _LOAN = ("non_personal", "about the loan")

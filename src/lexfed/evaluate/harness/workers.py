@@ -37,6 +37,8 @@ class Failure:
 
 
 _Answer = dict[str, Any] | Failure
+_KILLED = "a process of the evaluation was killed; the machine may be out of memory"
+_GO_ON = "what is finished is kept: go on with `--resume` and fewer `--jobs`"
 
 
 class WorkerLost(LexfedError):
@@ -75,7 +77,11 @@ def in_parallel(
             ready = wait(running, return_when=FIRST_COMPLETED).done
             for future in ready:
                 task = running.pop(future)
-                yield task, _received(future)
+                try:
+                    answer = future.result()
+                except BrokenProcessPool as error:
+                    raise WorkerLost(_KILLED, _GO_ON) from error
+                yield task, answer
             running |= begun(len(ready))
 
 
@@ -88,16 +94,6 @@ def _answer(measure: TaskFunction, task: tuple[Any, ...]) -> _Answer:
     except Exception as error:
         words = f"{type(error).__name__}: {error}"
         return Failure(False, words, traceback.format_exc())
-
-
-def _received(future: Future[_Answer]) -> _Answer:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        raise WorkerLost(
-            "a process of the evaluation was killed; the machine may be out of memory",
-            "what is finished is kept: go on with `--resume` and fewer `--jobs`",
-        ) from error
 
 
 def _begin() -> None:

@@ -28,11 +28,15 @@ from lexfed.evaluate.attacks.auc_intervals import (
     Interval,
     joint_confidence,
 )
-from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
-from lexfed.evaluate.attacks.product_runs import Observer, ProductTrainer, observe_run
+from lexfed.evaluate.attacks.product_runs import (
+    Observer,
+    ProductTrainer,
+    observe_run,
+    trade_off_of,
+)
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.evaluate.comparison.case import (
     Case,
@@ -75,7 +79,7 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     trainer = ProductTrainer(config, rows_of(dataset, case).population)
     threshold, lira, calibrated = attack_membership(
         trainer,
-        trainer.trade_off,
+        trade_off_of(trainer.priced),
         shadows=SHADOWS,
         seed=case.seed,
         confidence=joint_confidence(3),
@@ -133,13 +137,14 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     tier = sensitive_tier(dataset, case)
     columns = _columns(population.encoding, tier, people.auxiliary.inputs)
     confidence = joint_confidence(LINES * len(columns) * len(ATTRIBUTE_ATTACKS))
+    proven = trade_off_of(trainer.priced, tier)
     found = [
         attack_attribute(
             model,
             Loss(trainer.priced.programme.loss),
             about,
             people,
-            trade_off=_allowed(trainer.priced, about),
+            trade_off=proven,
             shadow=shadow,
             confidence=confidence,
         )
@@ -259,19 +264,6 @@ def _columns(
         what = "people do not differ in any column of the tier"
         raise DataError([Problem(f"tier `{tier.label}`", what, "take more rows")])
     return tuple(found)
-
-
-def _allowed(priced: PricedRun, about: TargetValue) -> TradeOff | None:
-    """Return what is proven about the values of a column; None without privacy."""
-    if not priced.private:
-        return None
-    slot = priced.population.encoding.slots[int(about.slots[0])]
-    return of_tier(
-        priced.programme.charges(),
-        slot.tier,
-        priced.config.privacy.accountant,
-        priced.config.data.sites_per_person,
-    )
 
 
 ATTACKS: Mapping[str, Callable[[Dataset, Case, str], dict[str, float]]] = {

@@ -47,14 +47,13 @@ _KEYS: Mapping[str, MethodKeys] = {
 
 
 def _without_semantics(dataset: Dataset, case: Case) -> Scores:
-    law = dict(dataset.tables["law"])
-    law["columns"] = {
+    tags = {
         name: {**tag, "tier": "special", "reason": "nobody looked at what it means"}
         if tag["tier"] != "identifier"
         else tag
-        for name, tag in law["columns"].items()
+        for name, tag in dataset.tables["law"]["columns"].items()
     }
-    blind = replace(dataset, tables={**dataset.tables, "law": law})
+    blind = dataset.with_columns("law", tags)
     return through_the_product("without-semantics", _DYNAMIC)(blind, case)
 
 
@@ -65,14 +64,13 @@ def without_sensitive(dataset: Dataset, case: Case) -> Scores:
         No value of the most sensitive tier has an influence, hence its epsilon is 0.
     """
     tier = sensitive_tier(dataset, case).label
-    law = law_table(dataset, case)
-    law["columns"] = {
+    tags = {
         name: {**tag, "tier": "identifier"}
         if tag["tier"] == tier and name != dataset.target
         else tag
-        for name, tag in law["columns"].items()
+        for name, tag in law_table(dataset, case)["columns"].items()
     }
-    without = replace(dataset, tables={**dataset.tables, "law": law})
+    without = dataset.with_columns("law", tags)
     # A cap would now be one of the tier below, which this method need not keep.
     keys: MethodKeys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": {}}}
     scores = train(without, case, "dropped", keys, f"no column is {tier}")

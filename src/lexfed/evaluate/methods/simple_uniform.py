@@ -11,12 +11,10 @@ empirical-Bayes shrinkage over ten signal sizes. Three variants:
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from math import sqrt
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -124,12 +122,11 @@ def _sigmoid(value: Floats) -> Floats:
 
 def _linear(dataset: Dataset) -> Dataset:
     """Return the table with every number mapped linearly from its range."""
-    data: dict[str, Any] = dict(dataset.tables["data"])
-    data["columns"] = {
+    columns = {
         name: {**column, "scale": "linear"} if column["kind"] == "number" else column
-        for name, column in data["columns"].items()
+        for name, column in dataset.tables["data"]["columns"].items()
     }
-    return replace(dataset, tables={**dataset.tables, "data": data})
+    return dataset.with_columns("data", columns)
 
 
 SIMPLE: Mapping[str, Method] = MappingProxyType(
