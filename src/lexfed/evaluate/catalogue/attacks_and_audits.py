@@ -7,13 +7,17 @@ from lexfed.evaluate.catalogue.job_grids import (
     HEART,
     TAIWAN,
     WHOLE,
-    asked,
     attribute,
     jobs,
     record,
 )
 from lexfed.evaluate.catalogue.sweeps import JACS
-from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable, TableTarget
+from lexfed.evaluate.harness.tables import (
+    PublishedFigure,
+    ResultTable,
+    TableTarget,
+    asked,
+)
 
 _SHOWS = ("auc", "low", "high", "bound")
 _CASCADE, _CONTROL = {"method": "cascade"}, {"method": "none"}
@@ -32,7 +36,7 @@ def membership() -> ResultTable:
     )
     cells = (record(1.9, attack="membership"),)
     return ResultTable(
-        *asked("membership"),
+        *asked(__package__, "membership"),
         jobs=jobs(WHOLE, ("none", "cascade"), 3, cells, "attack"),
         across=("dataset", "rows", "method"),
         shows=(
@@ -59,7 +63,7 @@ def inference() -> ResultTable:
     """Attacks that guess a person's sensitive value."""
     cells = (attribute(0.3, 2.0, attack="attribute"),)
     return ResultTable(
-        *asked("attribute-inference"),
+        *asked(__package__, "attribute-inference"),
         jobs=jobs(WHOLE, ("none", "uniform", "cascade"), 1, cells, "attack"),
         across=("dataset", "rows", "method"),
         shows=(
@@ -79,7 +83,7 @@ def reconstruction() -> ResultTable:
     attacks = ("rounds", "rounds, central")
     cells = [attribute(0.3, 2.0, attack=attack) for attack in attacks]
     return ResultTable(
-        *asked("reconstruction"),
+        *asked(__package__, "reconstruction"),
         jobs=jobs((GERMAN, HEART), ("uniform", "cascade"), 1, cells, "attack"),
         across=("dataset", "attack", "method"),
         shows=(*_SHOWS, "excess", "surest", "surest_excess", "noise"),
@@ -98,7 +102,7 @@ def inversion() -> ResultTable:
     attacks = ("inversion", "inversion, central")
     cells = [attribute(0.3, 2.0, attack=one, model="mlp:16") for one in attacks]
     return ResultTable(
-        *asked("inversion"),
+        *asked(__package__, "inversion"),
         jobs=jobs((GERMAN, HEART), ("uniform",), 1, cells, "attack"),
         across=("dataset", "attack", "method"),
         shows=(*_SHOWS, "excess"),
@@ -113,7 +117,7 @@ def inversion() -> ResultTable:
 def audit() -> ResultTable:
     """A lower bound on epsilon beside every claim."""
     return ResultTable(
-        *asked("audit"),
+        *asked(__package__, "audit"),
         jobs=jobs((GERMAN, HEART, TAIWAN), ("uniform", "cascade"), 4, (CELL,), "audit"),
         across=("dataset", "method"),
         shows=(

@@ -12,7 +12,6 @@ from lexfed.evaluate.catalogue.job_grids import (
     SUPPORT,
     WHOLE,
     DatasetSample,
-    asked,
     attribute,
     jobs,
     record,
@@ -25,6 +24,7 @@ from lexfed.evaluate.harness.tables import (
     PublishedFigure,
     ResultTable,
     TableTarget,
+    asked,
 )
 
 SPLITS = 20
@@ -40,7 +40,7 @@ _SIZES = (3000, 4000, 4400, 4800, 5200, 5714, 7000, 10000)
 def equal_attribute() -> ResultTable:
     """Cascade and uniform noise, the sensitive tier at the same epsilon."""
     return ResultTable(
-        *asked("equal-attribute"),
+        *asked(__package__, "equal-attribute"),
         jobs=_paired(("uniform", "cascade")),
         across=FACTS,
         shows=("auc", "ap", "accuracy", "majority", "worst_site_auc"),
@@ -52,7 +52,7 @@ def equal_attribute() -> ResultTable:
 def comparison() -> ResultTable:
     """Cascade, every uniform rule, and the sensitive columns dropped."""
     return ResultTable(
-        *asked("comparison"),
+        *asked(__package__, "comparison"),
         jobs=_paired((*UNIFORM, "dropped", "none", "cascade"), _FEWER),
         across=FACTS,
         shows=("auc", "accuracy", "majority", OVER_UNIFORM),
@@ -65,7 +65,7 @@ def adult_rows() -> ResultTable:
     """The comparison at several numbers of rows."""
     sizes = [("adult", size) for size in _SIZES]
     return ResultTable(
-        *asked("adult-rows"),
+        *asked(__package__, "adult-rows"),
         jobs=jobs(sizes, ("uniform", "cascade"), 16, CELLS[:1]),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority"),
@@ -76,7 +76,7 @@ def adult_rows() -> ResultTable:
 def tuned() -> ResultTable:
     """The same comparison after an equal search for settings."""
     return ResultTable(
-        *asked("tuned"),
+        *asked(__package__, "tuned"),
         jobs=_paired(("uniform-tuned", "cascade-tuned")),
         across=FACTS,
         shows=("auc", "accuracy", "majority"),
@@ -141,7 +141,7 @@ def equal_record() -> ResultTable:
         for epsilon, value in zip((0.1, 1.0), values, strict=True)
     ]
     return ResultTable(
-        *asked("equal-record"),
+        *asked(__package__, "equal-record"),
         jobs=jobs(COMPARED, ("dp-ebm", "uniform", "cascade"), SPLITS, cells),
         across=("dataset", "rows", "record_epsilon", "method"),
         shows=("auc", "ap", "accuracy", "majority", "attribute_epsilon"),
@@ -184,7 +184,7 @@ def retention() -> ResultTable:
     """The utility retained at the published budget, of a model without privacy."""
     whole = [(name, None) for name, _ in WHOLE]
     return ResultTable(
-        *asked("retention"),
+        *asked(__package__, "retention"),
         jobs=jobs(whole, ("none", "cascade"), 5, (record(1.9),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "retention", "accuracy", "majority", "worst_site_auc", "brier"),
@@ -217,7 +217,7 @@ def dynamic() -> ResultTable:
     )
     sets = (SUPPORT, ("diabetes130", 20000), GERMAN, ("taiwan_default", None))
     return ResultTable(
-        *asked("dynamic"),
+        *asked(__package__, "dynamic"),
         jobs=jobs(sets, (*_HEALTH, "cascade"), 5, (record(1.9),)),
         across=("dataset", "rows", "method"),
         shows=("accuracy", "majority", "auc", "retention", "budget_to_target"),
@@ -242,7 +242,7 @@ def flamby() -> ResultTable:
     """The heart table as FLamby uses it."""
     cells = (record(1.0), record(0.1))
     return ResultTable(
-        *asked("flamby"),
+        *asked(__package__, "flamby"),
         jobs=jobs(((FLAMBY, None),), ("none", "uniform", "cascade"), 10, cells),
         across=("dataset", "record_epsilon", "method"),
         shows=("accuracy", "majority", "auc", "worst_site_auc"),

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of tables: questions, sets of data, cells, jobs of their combinations."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from itertools import product
 from typing import Any
 
@@ -33,18 +30,6 @@ WHOLE: tuple[DatasetSample, ...] = (
 WITHOUT_PRIVACY = frozenset({"none", "local-none", "boosted", "boosted-federated"})
 """Methods that no budget changes: one job serves every budget of a table."""
 _BUDGETS = ("record_epsilon", "attribute_epsilon", "equal")
-_QUESTIONS = files("lexfed.evaluate.catalogue") / "questions.toml"
-
-
-@cache
-def _questions() -> dict[str, dict[str, str]]:
-    return tomllib.loads(_QUESTIONS.read_text(encoding="utf-8"))
-
-
-def asked(name: str) -> tuple[str, str, str]:
-    """Return the name of a table, its title, and what it asks."""
-    stated = _questions()[name]
-    return name, stated["title"], stated["question"]
 
 
 def jobs(

@@ -7,14 +7,13 @@ from lexfed.evaluate.catalogue.job_grids import (
     GERMAN,
     HEART,
     TAIWAN,
-    asked,
     attribute,
     jobs,
     record,
 )
 from lexfed.evaluate.harness.paired_lines import LENGTHS, schedule_lines
 from lexfed.evaluate.harness.paired_lines import PARTS as BUDGETS
-from lexfed.evaluate.harness.tables import Job, ResultTable
+from lexfed.evaluate.harness.tables import Job, ResultTable, asked
 from lexfed.evaluate.measurement.overhead import PARTS, VARIANTS
 from lexfed.evaluate.measurement.setting_search import NAME, RATES
 from lexfed.evaluate.measurement.setting_search import ROUNDS as SEARCHED_ROUNDS
@@ -30,7 +29,7 @@ _PRIVATE = tuple(name for name in MECHANISMS if name != "none")
 def schedules() -> ResultTable:
     """The gain of moving the budget over rounds, at equal claims."""
     return ResultTable(
-        *asked("schedules"),
+        *asked(__package__, "schedules"),
         jobs=tuple(_courses(10)),
         across=("dataset", "rows", "method"),
         shows=("auc", "rounds", "less_budget", "more_rounds"),
@@ -62,7 +61,7 @@ def charged_search() -> ResultTable:
         settings = {"learning_rate": rate, "rounds": SEARCHED_ROUNDS}
         cells.append(record(2.0, settings=settings, step=f"{rate:g}"))
     return ResultTable(
-        *asked("charged-search"),
+        *asked(__package__, "charged-search"),
         jobs=(
             *jobs(sets, ("cascade",), 10, (*cells, record(2.0, step="rule"))),
             *jobs(sets, (NAME,), 10, (record(2.0, step="searched"),), "search"),
@@ -75,7 +74,7 @@ def charged_search() -> ResultTable:
 def rounds() -> ResultTable:
     """Epsilon after each round, for the record and every tier."""
     return ResultTable(
-        *asked("rounds"),
+        *asked(__package__, "rounds"),
         jobs=jobs(_SETS, _PRIVATE, 1, (CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("rounds", "record_epsilon", "budget_per_round"),
@@ -86,7 +85,7 @@ def rounds() -> ResultTable:
 def noise() -> ResultTable:
     """Noise on columns of each tier."""
     return ResultTable(
-        *asked("noise"),
+        *asked(__package__, "noise"),
         jobs=jobs(_SETS, _PRIVATE, 1, (CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("noise_special", "noise_personal", "noise_non_personal"),
@@ -97,7 +96,7 @@ def noise() -> ResultTable:
 def overhead() -> ResultTable:
     """Time, bytes and memory of whole runs, by part, with each thing and without."""
     return ResultTable(
-        *asked("overhead"),
+        *asked(__package__, "overhead"),
         jobs=jobs((GERMAN, HEART), VARIANTS, 2, (CELL,), "overhead"),
         across=("dataset", "method"),
         shows=(

@@ -11,7 +11,6 @@ from lexfed.evaluate.catalogue.job_grids import (
     HEART,
     TAIWAN,
     WITHOUT_PRIVACY,
-    asked,
     attribute,
     jobs,
     record,
@@ -22,7 +21,7 @@ from lexfed.evaluate.datasets.preparation import (
     NEXT_HOUR,
     NO_GENETICS,
 )
-from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
+from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable, asked
 from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 
@@ -34,7 +33,7 @@ JACS = "sensitivity-aware dynamic DP, JACS 2025"
 def methods() -> ResultTable:
     """Every method in the base cell, under both comparisons."""
     return ResultTable(
-        *asked("methods"),
+        *asked(__package__, "methods"),
         jobs=jobs((HEART, TAIWAN), map(_tuned, METHODS), SEEDS, (CELL, record(1.0))),
         across=("dataset", "rows", "equal", "method"),
         shows=(
@@ -58,7 +57,7 @@ def learning() -> ResultTable:
         *("dp-ftrl", "cascade", "cascade-plain"),
     )
     return ResultTable(
-        *asked("learning"),
+        *asked(__package__, "learning"),
         jobs=jobs((HEART, TAIWAN), chosen, SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=(
@@ -73,7 +72,7 @@ def radar() -> ResultTable:
     """The same methods on several qualities at once, drawn."""
     chosen = ("uniform", "fedsgd", "grouped-inverse", "time-adaptive", "cascade")
     return ResultTable(
-        *asked("radar"),
+        *asked(__package__, "radar"),
         jobs=jobs((TAIWAN,), map(_tuned, chosen), SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=("auc", "ap", "worst_site_auc", "gap_auc_sex", "brier", "seconds"),
@@ -86,7 +85,7 @@ def epsilon() -> ResultTable:
     chosen = ("uniform", "fedsgd", "grouped-inverse", "cascade")
     cells = tuple(record(value) for value in (0.1, 0.3, 1.0, 1.9, 4.0))
     return ResultTable(
-        *asked("epsilon"),
+        *asked(__package__, "epsilon"),
         jobs=jobs((HEART, ADULT), chosen, SEEDS, cells),
         across=("dataset", "rows", "record_epsilon", "method"),
         shows=("auc", "accuracy", "majority"),
@@ -107,7 +106,7 @@ def alpha() -> ResultTable:
         for value in (1.0, 0.5, 0.1, 0.05, 0.01)
     ]
     return ResultTable(
-        *asked("alpha"),
+        *asked(__package__, "alpha"),
         jobs=jobs((ADULT,), chosen, SEEDS, cells),
         across=("dataset", "rows", "alpha", "method"),
         shows=("accuracy", "majority", "auc", "worst_site_auc"),
@@ -126,7 +125,7 @@ def sites() -> ResultTable:
     chosen = ("fedsgd", "fedavg-clients", "local", "cascade")
     cells = [record(1.9, sites=count) for count in (10, 50, 100, 120)]
     return ResultTable(
-        *asked("sites"),
+        *asked(__package__, "sites"),
         jobs=jobs((ADULT,), chosen, SEEDS, cells),
         across=("dataset", "rows", "sites", "method"),
         shows=("auc", "worst_site_auc", "accuracy", "majority", "seconds"),
@@ -139,7 +138,7 @@ def models() -> ResultTable:
     architectures = ("logistic", "mlp:256,128,64", "cnn")
     cells = [record(4.0, model=model) for model in architectures]
     return ResultTable(
-        *asked("models"),
+        *asked(__package__, "models"),
         jobs=jobs((ADULT,), ("none", "fedsgd", "cascade"), SEEDS, cells),
         across=("dataset", "rows", "model", "method"),
         shows=("auc", "accuracy", "majority", "retention", "rounds", "seconds"),
@@ -151,7 +150,7 @@ def tiers() -> ResultTable:
     sets = ((GERMAN_FOUR, None), (EICU_FOUR, None))
     cells = [attribute(0.3, 2.0, tiers=count) for count in (2, 3, 4)]
     return ResultTable(
-        *asked("tiers"),
+        *asked(__package__, "tiers"),
         jobs=jobs(sets, ("cascade", "cascade-plain"), 20, cells),
         across=("dataset", "tiers", "method"),
         shows=("auc", "accuracy", "majority", "noise_sensitive", "noise_others"),
@@ -161,7 +160,7 @@ def tiers() -> ResultTable:
 def ablations() -> ResultTable:
     """One idea taken out at a time."""
     return ResultTable(
-        *asked("ablations"),
+        *asked(__package__, "ablations"),
         jobs=jobs((GERMAN, HEART, TAIWAN), ABLATIONS, SEEDS, (CELL,)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "rounds"),
@@ -172,7 +171,7 @@ def ablations() -> ResultTable:
 def multipliers() -> ResultTable:
     """The strength with which noise follows sensitivity."""
     return ResultTable(
-        *asked("multipliers"),
+        *asked(__package__, "multipliers"),
         jobs=jobs((GERMAN, TAIWAN), MULTIPLIERS, SEEDS, (record(1.9),)),
         across=("dataset", "rows", "method"),
         shows=("auc", "accuracy", "majority", "attribute_epsilon"),
@@ -182,7 +181,7 @@ def multipliers() -> ResultTable:
 def quick() -> ResultTable:
     """Every method on the heart table, both comparisons, two splits."""
     return ResultTable(
-        *asked("quick"),
+        *asked(__package__, "quick"),
         jobs=jobs((HEART,), METHODS, 2, (CELL, record(1.0))),
         across=("dataset", "equal", "method"),
         shows=(
@@ -206,7 +205,7 @@ def synthetic_table() -> ResultTable:
     # Seed after seed, as methods share the rows of a split and these tables are large.
     in_order = sorted(found, key=lambda job: (job.dataset, job.seed))
     return ResultTable(
-        *asked("made"),
+        *asked(__package__, "made"),
         jobs=tuple(in_order),
         across=("dataset", "record_epsilon", "method"),
         shows=(

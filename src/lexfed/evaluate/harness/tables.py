@@ -9,9 +9,11 @@ training that two tables need runs once.
 """
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,6 +163,21 @@ class ResultTable:
         for job, result in results:
             groups.setdefault(self.place(job), []).append((job, result))
         return dict(groups)
+
+
+@cache
+def _questions(package: str) -> dict[str, dict[str, str]]:
+    file = files(package) / "questions.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def asked(package: str, name: str, **values: Any) -> tuple[str, str, str]:
+    """Return the name of a table, its title and what it asks, by `questions.toml`.
+
+    The `values` are those that the question names in braces.
+    """
+    stated = _questions(package)[name]
+    return name, stated["title"], stated["question"].format(**values)
 
 
 def unique_jobs(tables: Sequence[ResultTable]) -> tuple[Job, ...]:

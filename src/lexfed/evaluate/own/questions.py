@@ -15,7 +15,7 @@ from lexfed.evaluate.comparison.metrics import measure as metrics_of
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.summary import OVERLAP
-from lexfed.evaluate.harness.tables import Job, JobKind, ResultTable
+from lexfed.evaluate.harness.tables import Job, JobKind, ResultTable, asked
 from lexfed.evaluate.measurement import job_kinds
 from lexfed.evaluate.measurement.attack_jobs import audit_claims
 from lexfed.evaluate.measurement.job_kinds import case_of, plain, split_overlap
@@ -118,12 +118,7 @@ def _attacks(dataset: Dataset, config: Config, attack: str) -> tuple[Job, ...]:
 def _cost(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
     alone = () if _not_alone(config) else (policies.LOCAL,)
     return ResultTable(
-        name=COST,
-        title="What does protection cost?",
-        question=(
-            "The same model without noise, the configured policy, and the same policy "
-            "at every site alone, on the same splits."
-        ),
+        *asked(__package__, COST),
         jobs=_jobs(dataset, config, (policies.NONE, CONFIGURED, *alone), seeds),
         across=("method",),
         shows=QUALITY,
@@ -136,13 +131,7 @@ def _tailoring(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
     configured = config.privacy.mechanism == policies.CASCADE
     tailored = CONFIGURED if configured else policies.CASCADE
     return ResultTable(
-        name=TAILORING,
-        title="What does tailoring buy?",
-        question=(
-            "A budget for each tier beside one noise for everything: with equal "
-            "protection of a value of the most sensitive tier, and with the same "
-            "epsilon of the whole record."
-        ),
+        *asked(__package__, TAILORING),
         jobs=_jobs(dataset, config, (tailored, *uniform), seeds),
         across=("method",),
         shows=QUALITY,
@@ -152,14 +141,7 @@ def _tailoring(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
 
 def _membership(dataset: Dataset, config: Config) -> ResultTable:
     return ResultTable(
-        name=MEMBERSHIP,
-        title="Was a person among those trained on?",
-        question=(
-            "How well a model fits a person, less how well 16 shadow models do. The "
-            "interval is over 17 models with noise of their own; the bound is what the "
-            "proof leaves to any attack. Two other attacks are compared with it too: a "
-            "threshold, and likelihood ratios."
-        ),
+        *asked(__package__, MEMBERSHIP),
         jobs=_attacks(dataset, config, "membership"),
         across=("method",),
         shows=("auc", "low", "high", "bound", "strongest_low", "attempts", "seconds"),
@@ -168,14 +150,7 @@ def _membership(dataset: Dataset, config: Config) -> ResultTable:
 
 def _inference(dataset: Dataset, config: Config) -> ResultTable:
     return ResultTable(
-        name=ATTRIBUTE,
-        title="What was a person's sensitive value?",
-        question=(
-            "Inversion, CSMIA, and both together with a shadow, on every column of the "
-            "most sensitive tier, beside imputation, which knows no model: what it "
-            "finds is correlation and no leak. The column and the attack whose gain "
-            "over imputation is surest are shown; all are compared with the bound."
-        ),
+        *asked(__package__, ATTRIBUTE),
         jobs=_attacks(dataset, config, "attribute"),
         across=("method",),
         shows=(
@@ -188,13 +163,7 @@ def _inference(dataset: Dataset, config: Config) -> ResultTable:
 def _audit(dataset: Dataset, config: Config) -> ResultTable:
     claims = ("record", "special", "personal", "non_personal")
     return ResultTable(
-        name=AUDIT,
-        title="How much epsilon is really there?",
-        question=(
-            f"One-run audit with {CANARIES:,} canaries for each claim, through the "
-            "sites and the coordinator of a run. None of the rows is read. A low "
-            "figure proves only that this attack failed."
-        ),
+        *asked(__package__, AUDIT, canaries=CANARIES),
         jobs=_jobs(dataset, config, (CONFIGURED,), 1, "audit", canaries=CANARIES),
         across=("method",),
         shows=(
