@@ -3,9 +3,9 @@
 
 Start with `equal_protection.py`; `job_grids.py` has the data sets and the two cells
 (equal record, equal attribute) that tables are built from. To add a table, write a
-function that returns a `ResultTable` and enter it in `_TABLES`. Names of tables are
-part of the command line and of file names; the text of a question is printed on its
-page in docs/results.
+function that returns a `ResultTable`, enter it in `_TABLES`, and its question in
+`questions.toml`, which is printed on its page in docs/results. Names of tables are part
+of the command line and of file names.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of tables: questions, sets of data, cells, jobs of their combinations."""
+"""The parts of tables: sets of data, cells, and the jobs of their combinations."""
 
 from collections.abc import Iterable, Mapping
 from itertools import product

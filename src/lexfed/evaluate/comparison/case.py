@@ -31,7 +31,7 @@ such a method claims no epsilon for that tier.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from lexfed.config import Config, from_mapping
@@ -49,7 +49,7 @@ _MERGED: Mapping[int, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """The task of a method.
+    """The task of a method; by default natural sites and a linear model.
 
     Attributes:
         seed: of the split, the partition and first weights; noise is always fresh.
@@ -60,16 +60,16 @@ class Case:
     """
 
     seed: int
-    record_epsilon: float
-    attribute_epsilon: float
-    delta: float
-    model: str
-    sites: int | None
-    partition: str
-    alpha: float | None
-    equal: Literal["record", "attribute"]
-    tiers: int
-    settings: Mapping[str, Any]
+    record_epsilon: float = 1.0
+    attribute_epsilon: float = 0.1
+    delta: float = 1e-5
+    model: str = "logistic"
+    sites: int | None = None
+    partition: str = "iid"
+    alpha: float | None = None
+    equal: Literal["record", "attribute"] = "attribute"
+    tiers: int = 4
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def neighbours(self) -> Neighbours:

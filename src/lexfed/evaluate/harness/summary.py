@@ -148,7 +148,7 @@ _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha"
 
 
 def _with_ceiling(results: Measured) -> list[tuple[Job, Result]]:
-    """Add what a run keeps of the same model without privacy, and when it does."""
+    """Add what is left of the AUC without privacy, and how soon it came to `GOAL`."""
 
     def model(job: Job) -> tuple[Any, ...]:
         return tuple(job.facts.get(fact) for fact in _SAME_MODEL)

@@ -107,7 +107,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class TableTarget:
-    """A target of lines with the facts in `where`; a reason why it may be missed."""
+    """A target of all lines with the facts in `where`, and why it may be missed."""
 
     where: Mapping[str, Any]
     metric: str

@@ -6,6 +6,7 @@ The status is `done`, or `diverged` where a model's scores are no numbers.
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from lexfed.evaluate.comparison import plan_figures
@@ -32,19 +33,7 @@ ALL_METHODS: Mapping[str, Method] = {
     **COURSES,
     **DROPPED,
 }
-DEFAULTS: Mapping[str, Any] = {
-    "record_epsilon": 1.0,
-    "attribute_epsilon": 0.1,
-    "delta": 1e-5,
-    "model": "logistic",
-    "sites": None,
-    "partition": "iid",
-    "alpha": None,
-    "equal": "attribute",
-    "tiers": 4,
-    "settings": {},
-}
-"""The base cell: natural sites, a linear model, the budgets of the comparison."""
+_CELL = frozenset(one.name for one in fields(Case))
 
 
 def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
@@ -69,8 +58,8 @@ def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
 
 def case_of(job: Job) -> Case:
     """Return the cell that a job's settings describe, over the defaults."""
-    own = {name: value for name, value in job.setting.items() if name in DEFAULTS}
-    return Case(seed=job.seed, **{**DEFAULTS, **own})
+    own = {name: value for name, value in job.setting.items() if name in _CELL}
+    return Case(seed=job.seed, **own)
 
 
 def _train(job: Job, dataset: Dataset) -> dict[str, Any]:

@@ -57,6 +57,7 @@ from lexfed.models.losses import Loss
 from lexfed.models.towers import Tower
 from lexfed.run.intake.public_facts import LOSSES
 
+FEDAVG, FTRL = "fedavg", "dp-ftrl"
 CLIP = 1.0
 """Norm that a unit's gradient is clipped to, as in the product's plain descent."""
 
@@ -108,14 +109,9 @@ def some_units(batch: Batch, chosen: Bools) -> Batch:
     )
 
 
-FEDAVG = "fedavg"
-FEDAVG_SETTINGS = {"learning_rate": 1.0, "rounds": 8, "local_steps": 5}
-"""Settings that may be tuned."""
-
-
 def train_fedavg(dataset: Dataset, case: Case) -> Scores:
     """Train one tower by noisy local steps and averages."""
-    settings = {**FEDAVG_SETTINGS, **case.settings}
+    settings = {"learning_rate": 1.0, "rounds": 8, "local_steps": 5, **case.settings}
     rounds, local = int(settings["rounds"]), int(settings["local_steps"])
     rate = float(settings["learning_rate"])
     rows = rows_of(dataset, case)
@@ -150,11 +146,6 @@ def train_fedavg(dataset: Dataset, case: Case) -> Scores:
     return claimed(scores, dataset, case, by_site=True)
 
 
-FTRL = "dp-ftrl"
-FTRL_SETTINGS = {"learning_rate": 1.0, "passes": 10, "batches": 4}
-"""Settings that may be tuned."""
-
-
 def bands(count: int) -> Floats:
     """Return c_0 .. c_{count-1} of the square root of the prefix sum."""
     k = np.arange(1, count)
@@ -182,7 +173,7 @@ def correlated(
 
 def train_ftrl(dataset: Dataset, case: Case) -> Scores:
     """Train one tower by DP-FTRL."""
-    settings = {**FTRL_SETTINGS, **case.settings}
+    settings = {"learning_rate": 1.0, "passes": 10, "batches": 4, **case.settings}
     passes, batches = int(settings["passes"]), int(settings["batches"])
     rows = rows_of(dataset, case)
     start = perf_counter()

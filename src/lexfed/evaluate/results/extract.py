@@ -64,7 +64,7 @@ class MeasuredTable:
 
 
 def measured_table(summary: Summary, machine: str) -> MeasuredTable:
-    """Return a table as it was measured just now; `machine` did what names no other."""
+    """Return a table as measured just now, on `machine` where results name none."""
     results = summary.results
     dates = sorted({str(result.get("date", today())) for result in results})
     return MeasuredTable(
