@@ -6,14 +6,9 @@
     rules/     what ties keys together: functions from a `Config` to findings
 
 Start with `tables/root.py` for the keys and `examination.py` for the way from a
-file to a `Config`. `declarations` makes schemas and tags of it, `open_decisions` reads
-files that are not decided yet, `search_grid` the grids of `lexfed tune`, `policy_file`
-the budget policies and their signatures. `first_draft` writes a new file, `edits`
-changes one and leaves its author's comments alone.
-
-A new key needs a field, a rule if it can contradict another, and a line in
-docs/reference/configuration.md. Importing this package must stay light: no torch,
-pandas or scipy (a test checks it).
+file to a `Config`. A new key needs a field, a rule if it can contradict another, and a
+line in docs/reference/configuration.md. Importing this package must stay light: no
+torch, pandas or scipy (a test checks it).
 """
 
 from lexfed.config.examination import (

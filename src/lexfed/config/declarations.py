@@ -43,21 +43,17 @@ def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
     if source is None:
         return Schema(tuple(stated.values()), data.target or "", data.person, site)
     own = source.schema
-    _check_names(stated, own, config.data.source or "")
-    columns = tuple(stated.get(column.name, column) for column in own.columns)
-    target, person = data.target or own.target, data.person or own.person
-    return Schema(columns, target, person, site or own.site)
-
-
-def _check_names(stated: dict[str, Column], own: Schema, source: str) -> None:
     problems = []
     for name in stated:
         if name not in own.names:
-            what = f"`{source}` has no column `{name}`"
+            what = f"`{data.source or ''}` has no column `{name}`"
             hint = did_you_mean(name, own.names, "its columns are")
             problems.append(Problem("`[data.columns]`", what, hint))
     if problems:
         raise ConfigError(problems)
+    columns = tuple(stated.get(column.name, column) for column in own.columns)
+    target, person = data.target or own.target, data.person or own.person
+    return Schema(columns, target, person, site or own.site)
 
 
 def records_per_person_of(config: Config, source: BuiltinSource | None = None) -> int:

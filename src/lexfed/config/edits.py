@@ -8,7 +8,7 @@
 `tomlkit` keeps comments, order, blank lines and line ends. A new key goes below the
 last key of its table, before comments that introduce what follows; a new table goes to
 the end of the file. Every result is read again with `tomllib`: it must say what the
-file said, with the new values, or the edit is refused.
+file said, with the new values, or the edit is refused with `ConfigError`.
 """
 
 import re
@@ -85,21 +85,15 @@ def with_decisions(
     Guarantees:
         The result says what the text said, and the decisions.
         Every character outside `[law.columns]` stays.
-
-    Raises:
-        ConfigError: if `[law.columns]` is written in a way that cannot be added to.
     """
     values: dict[KeyPath, str] = {
         ("law", "columns", key): decision.inline()
         for key, decision in decisions.items()
     }
-    result = _edited(text, values)
-    if result is None:
-        lines = "; ".join(f"{dotted(path[2:])} = {v}" for path, v in values.items())
-        what = "cannot add to `[law.columns]` as it is written here"
-        hint = f"write it as a table `[law.columns]`, or add by hand: {lines}"
-        raise ConfigError([Problem(name, what, hint)])
-    return result
+    lines = "; ".join(f"{dotted(path[2:])} = {v}" for path, v in values.items())
+    what = "cannot add to `[law.columns]` as it is written here"
+    hint = f"write it as a table `[law.columns]`, or add by hand: {lines}"
+    return _edited(text, values, Problem(name, what, hint))
 
 
 def with_learned_domains(
@@ -113,19 +107,13 @@ def with_learned_domains(
     Guarantees:
         The result says what the text said, and what was learned.
         Every character outside `[data]` and its columns stays.
-
-    Raises:
-        ConfigError: if `[data]` is written in a way that cannot be added to.
     """
     values: dict[KeyPath, str] = {("data", "profile"): quoted(profile)}
     for column, domain in learned.items():
         values["data", "columns", column, domain.key] = domain.written
-    result = _edited(text, values)
-    if result is None:
-        what = "cannot add to `[data]` as it is written here"
-        hint = "write `[data]` and `[data.columns]` as tables, or fill in by hand"
-        raise ConfigError([Problem(name, what, hint)])
-    return result
+    what = "cannot add to `[data]` as it is written here"
+    hint = "write `[data]` and `[data.columns]` as tables, or fill in by hand"
+    return _edited(text, values, Problem(name, what, hint))
 
 
 def with_setting(text: str, setting: SearchSetting) -> str:
@@ -134,35 +122,27 @@ def with_setting(text: str, setting: SearchSetting) -> str:
     Guarantees:
         The result says what the text said, and the setting.
         Comments, order and layout of everything else stay.
-
-    Raises:
-        ConfigError: if a key is written in a way that cannot be changed in place.
     """
-    result = _edited(text, {path: toml_value(v) for path, v in setting.values})
-    if result is None:
-        names = listed(dotted(path) for path, _ in setting.values)
-        what = f"cannot change {names} as the file is written"
-        hint = f"write by hand: {setting}"
-        raise ConfigError([Problem("configuration", what, hint)])
-    return result
+    names = listed(dotted(path) for path, _ in setting.values)
+    what = f"cannot change {names} as the file is written"
+    problem = Problem("configuration", what, f"write by hand: {setting}")
+    return _edited(text, {path: toml_value(v) for path, v in setting.values}, problem)
 
 
-def _edited(text: str, values: Mapping[KeyPath, str]) -> str | None:
-    """Return a text with values, written as TOML, at their paths; None if impossible.
+def _edited(text: str, values: Mapping[KeyPath, str], problem: Problem) -> str:
+    """Return a text with values, written as TOML, at their paths, or raise the problem.
 
     Guarantees:
         The result says what the text said, and the values.
     """
-    if text.startswith(_MARK):
-        result = _edited(text.removeprefix(_MARK), values)
-        return None if result is None else _MARK + result
+    body = text.removeprefix(_MARK)
     try:
-        wanted = tomllib.loads(text)
+        wanted = tomllib.loads(body)
         for path, value in values.items():
             set_key(wanted, path, tomllib.loads(f"value = {value}")["value"])
-        document = tomlkit.parse(text)
-        if tomlkit.dumps(document) != text:
-            return None
+        document = tomlkit.parse(body)
+        if tomlkit.dumps(document) != body:
+            raise ConfigError([problem])
         document = _with_headers(document, values)
         indents = list(_loosened(document))
         for path, value in values.items():
@@ -170,12 +150,14 @@ def _edited(text: str, values: Mapping[KeyPath, str]) -> str | None:
         for table, indent in indents:
             table.trivia.indent = indent
         result = tomlkit.dumps(document)
-        if "\r\n" in text and not _BARE_LINE_END.search(text):
+        if "\r\n" in body and not _BARE_LINE_END.search(body):
             result = _BARE_LINE_END.sub("\r\n", result)
-        return result if tomllib.loads(result) == wanted else None
-    except (TOMLKitError, ValueError, AttributeError, TypeError):
+        if tomllib.loads(result) != wanted:
+            raise ConfigError([problem])
+    except (TOMLKitError, ValueError, AttributeError, TypeError) as error:
         # Not TOML any more, or a value stands where a table is needed.
-        return None
+        raise ConfigError([problem]) from error
+    return text[: len(text) - len(body)] + result
 
 
 def _with_headers(
@@ -222,10 +204,8 @@ def _loosened(table: Container) -> Iterator[tuple[Table, str]]:
 
     `tomlkit` adds a key behind the comments that end a table, which speak of the next
     one, but before blank space; so they become blank space, which is written as it
-    stands. It also puts an empty line between a new key and a table below.
-
-    Yields:
-        Every table below, with the space before its header.
+    stands. It also puts an empty line between a new key and a table below: every table
+    is yielded with the space before its header.
     """
     waiting: list[int] = []
     for number, (key, item) in enumerate(table.body):
@@ -250,7 +230,8 @@ def _set(table: Any, path: KeyPath, value: Item) -> None:
             _append(table, part, tomlkit.value("{}"))
         table = table[part]
     old = table.get(key)
-    if isinstance(value, InlineTable) and _has_lines(old):
+    has_lines = isinstance(old, Mapping) and not isinstance(old, InlineTable)
+    if isinstance(value, InlineTable) and has_lines:
         for inner, entry in value.items():
             entry.trivia.trail = "\n"
             old[inner] = entry
@@ -258,11 +239,6 @@ def _set(table: Any, path: KeyPath, value: Item) -> None:
         _append(table, key, value)
     else:
         table[key] = value
-
-
-def _has_lines(table: object) -> bool:
-    """Return True if each key of a table is on a line of its own."""
-    return isinstance(table, Mapping) and not isinstance(table, InlineTable)
 
 
 def _append(table: InlineTable, key: Any, value: Item) -> None:

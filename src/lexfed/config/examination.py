@@ -119,9 +119,8 @@ def examine_file(path: Path | str) -> Examination:
 def config_text(path: Path) -> str:
     """Return the text of a configuration file.
 
-    Raises:
-        OSError, UnicodeDecodeError: if it cannot be read, is no plain file, is larger
-            than any configuration, or is not UTF-8.
+    `OSError` or `UnicodeDecodeError` tell that it cannot be read, is no plain file, is
+    larger than any configuration, or is not UTF-8.
     """
     # Some Windows editors put a byte-order mark in front of UTF-8.
     return read_plain(path, _MOST, links=True).decode("utf-8-sig")

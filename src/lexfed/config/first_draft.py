@@ -2,9 +2,8 @@
 """Write a first `lexfed.toml`: everything that can be guessed, and nothing more.
 
 Ranges, categories, tiers and their reasons are decisions. A scaffold marks each with
-`"?"`, and `lexfed check` lists the marks that are left, with a hint for each. Nothing
-in it is taken from the values of a table, only from its header and guessed kinds. The
-texts are in `drafts/`, with braces as `str.format` has them.
+`"?"`, and `lexfed check` lists the marks that are left. Nothing in it is taken from the
+values of a table. The texts are in `drafts/`, with braces as `str.format` has them.
 """
 
 import re

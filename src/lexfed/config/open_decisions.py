@@ -4,14 +4,10 @@
     age = { kind = "number", range = "?" }      any number, until a profile is paid for
     ward = { kind = "category" }                any value
 
-`lexfed profile` learns what is open, so to `load_open` an open range or list is no
-problem; everything else must be decided as for training. An open range is read as "any
-number" and an open list as an unknown one, so that all other rules apply.
-
-`lexfed init` leaves a "?" wherever a person must decide, and tags are among the first
-things to decide. So `tag_source` asks only that what tagging rests on is right: where
-the data are, whose law applies, and the tagger's settings. The rest is left to
-`lexfed check`.
+To `load_open` an open range or list is no problem, because `lexfed profile` learns it:
+they are read as "any number" and as an unknown list, so that all other rules apply.
+`tag_source` asks only that what tagging rests on is right: where the data are, whose
+law applies, and the tagger's settings. The rest is left to `lexfed check`.
 """
 
 import re
@@ -21,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.config.examination import (
-    ConfigProblem,
     Examination,
     config_text,
     examine,
@@ -167,8 +162,15 @@ def tag_source(path: Path) -> TagSource:
     if not files:
         hint = 'name a file, for example `source = "patients.csv"` under `[data]`'
         raise ConfigError([Problem(str(path), "`data.source` names no file", hint)])
-    entries = _columns(plain, "law")
-    needed = _needed(plain, entries)
+    declared, entries = _columns(plain, "data"), _columns(plain, "law")
+    made_from = [
+        source
+        for column in declared.values()
+        if isinstance(column, Mapping) and isinstance(column.get("sources"), list)
+        for source in column["sources"]
+        if isinstance(source, str)
+    ]
+    needed = tuple(filter(None, dict.fromkeys((*declared, *made_from, *entries))))
     return TagSource(
         text=text,
         files=files,
@@ -208,7 +210,11 @@ def _repaired(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
         tables = without_lists(plain)
     except (ValueError, RecursionError) as error:
         raise ConfigError(problems) from error
-    serious = [problem for problem in problems if _hinders_tagging(problem)]
+    serious = [
+        problem
+        for problem in problems
+        if _TAGGING_KEYS.match(problem.key) and "not decided yet" not in problem.what
+    ]
     if serious:
         raise ConfigError(serious)
     undecided = [finding.path for finding in undecided_in(tables)]
@@ -216,22 +222,3 @@ def _repaired(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
     if config is None:
         raise ConfigError([Problem(str(path), "is no configuration of lexfed")])
     return plain, config
-
-
-def _hinders_tagging(problem: ConfigProblem) -> bool:
-    named = _TAGGING_KEYS.match(problem.key) is not None
-    return named and "not decided yet" not in problem.what
-
-
-def _needed(plain: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, ...]:
-    declared = _columns(plain, "data")
-    made_from = [
-        source
-        for column in declared.values()
-        if isinstance(column, Mapping) and isinstance(column.get("sources"), list)
-        for source in column["sources"]
-        if isinstance(source, str)
-    ]
-    return tuple(
-        name for name in dict.fromkeys((*declared, *made_from, *entries)) if name
-    )

@@ -153,7 +153,12 @@ def read_policy(name: str, keys: Sequence[str] = (), base: Path = _HERE) -> Poli
     """
     if name in BUILT_IN:
         if keys:
-            raise ConfigError([_UNSIGNED_BUILT_IN])
+            what = "a built-in policy carries no signature"
+            hint = (
+                "write it to a file with `lexfed policy show NAME --toml`, sign that "
+                "with `lexfed policy sign`, and name the file"
+            )
+            raise ConfigError([Problem("`budget.policy_keys`", what, hint)])
         return _built_in(name)
     path = base / name
     content = policy_bytes(path, name)
@@ -170,19 +175,11 @@ def _built_in(name: str) -> PolicyFile:
     return PolicyFile(parse_policy(content, name), content)
 
 
-_UNSIGNED_BUILT_IN = Problem(
-    "`budget.policy_keys`",
-    "a built-in policy carries no signature",
-    "write it to a file with `lexfed policy show NAME --toml`, sign that with "
-    "`lexfed policy sign`, and name the file",
-)
-
-
 def parse_policy(content: bytes, name: str) -> BudgetPolicy:
-    """Return what the bytes of a policy file say.
+    """Return what the bytes of a policy file say; `name` stands for the file in messages.
 
     Raises:
-        ConfigError: with every problem, each with its line; `name` stands for the file.
+        ConfigError: with every problem, each with its line.
     """
     try:
         text = content.decode("utf-8")
@@ -252,11 +249,7 @@ def _contradictions(table: _PolicyTable) -> Iterator[Finding]:
 
 
 def policy_bytes(path: Path, name: str) -> bytes:
-    """Read a policy file without looking at what it says.
-
-    Raises:
-        ConfigError: if it cannot be read, or is too long for one.
-    """
+    """Read a policy file, or raise `ConfigError`, without looking at what it says."""
     try:
         with open(path, "rb", opener=plain_or_link) as file:
             content = file.read(MOST_BYTES + 1)

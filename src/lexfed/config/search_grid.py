@@ -79,11 +79,7 @@ def toml_value(value: SearchValue) -> str:
 
 
 def parse_grid(texts: Sequence[str]) -> SearchGrid:
-    """Read `KEY=V1,V2,...` of every key.
-
-    Raises:
-        ConfigError: with every mistake.
-    """
+    """Read `KEY=V1,V2,...` of every key, or raise `ConfigError` with every mistake."""
     problems: list[Problem] = []
     axes: dict[KeyPath, tuple[SearchValue, ...]] = {}
     for text in texts:
@@ -157,8 +153,7 @@ def searched_configs(
 ) -> tuple[Config, ...]:
     """Return the configuration of every setting, under all rules of the file.
 
-    Raises:
-        ConfigError: with the problems of every setting.
+    `ConfigError` has the problems of all settings together.
     """
     configs: list[Config] = []
     problems: list[Problem] = []

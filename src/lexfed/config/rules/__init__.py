@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules between keys: what a configuration cannot mean, and what it would ignore.
 
-A rule is a function from a `Config` whose keys are fine one by one to findings. It
-names every key it rests on, so that a reader is not told about the consequence of a
-mistake that is already reported. Start with `data`; remarks on what is allowed are
-findings too (`budget.remark`).
+A rule is a function from a `Config` whose keys are fine one by one to findings, remarks
+on what is allowed among them (`budget.remark`). It names every key it rests on, so that
+a reader is not told about the consequence of a mistake that is already reported. The
+order of `RULES`, here and in `examination`, is the order of messages on one line.
+Start with `data`.
 
-To add a rule, write the function and put it into `RULES` of its module. The order
-of `RULES`, here and in `examination`, is the order of messages on one line.
 Rules on trust, sampling and accountants refuse what has no proven price: loosen
 one only together with the proof of what would then be charged.
 """

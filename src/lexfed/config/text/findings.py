@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From errors of TOML and of the model's validation to findings in plain words.
-
-A finding is a problem before it has a file and a line: the path of the key, what is
-wrong, what to do. The rules of `rules/` speak the same language.
-"""
+"""From errors of TOML and of the model's validation to findings in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -147,16 +143,13 @@ def _finding(error: ErrorDetails) -> Finding:
     if error["type"] == "missing" and isinstance(path[-1], int):
         return _unexpected(path[:-1], value)
     if error["type"] == "missing":
-        return _missing(path)
+        table = len(path) == 1 and path != ("version",)
+        name = f"[{path[0]}]" if table else dotted(path)
+        hint = _TO_ADD.get(path) or _TO_ADD_IN_COLUMN.get(str(path[-1]), "")
+        return Finding(path, f"`{name}` is missing", hint)
     if error["type"] == "extra_forbidden":
         return _unknown(path, value)
     return _unexpected(path, value)
-
-
-def _missing(path: KeyPath) -> Finding:
-    name = f"[{path[0]}]" if len(path) == 1 and path != ("version",) else dotted(path)
-    hint = _TO_ADD.get(path) or _TO_ADD_IN_COLUMN.get(str(path[-1]), "")
-    return Finding(path, f"`{name}` is missing", hint)
 
 
 def _unknown(path: KeyPath, value: object) -> Finding:
@@ -165,10 +158,15 @@ def _unknown(path: KeyPath, value: object) -> Finding:
     if path in UNAVAILABLE_KEYS:
         name = dotted(path) if table else f"[{key}]"
         return Finding(path, f"`{name}` {NOT_AVAILABLE}", "remove it")
-    home = _home_of(key)
+    tables = schema_node(_schema(), ()).get("properties", {})
+    homes = [
+        name
+        for name in tables
+        if key in schema_node(_schema(), (name,)).get("properties", {})
+    ]
     what = f"unknown key `{dotted(path)}`"
-    if home is not None:
-        return Finding(path, what, f"`{key}` belongs to `[{home}]`")
+    if len(homes) == 1:
+        return Finding(path, what, f"`{key}` belongs to `[{homes[0]}]`")
     known = list(schema_node(_schema(), table).get("properties", {}))
     if table:
         name = f"[{table[0]}]" if len(table) == 1 else dotted(table)
@@ -179,17 +177,6 @@ def _unknown(path: KeyPath, value: object) -> Finding:
         what = f"unknown table `[{dotted(path)}]`"
     known.remove("version")
     return Finding(path, what, did_you_mean(key, known, "the tables are", "[{}]"))
-
-
-def _home_of(key: str) -> str | None:
-    """Return the one table that has such a key, if it is one."""
-    properties = schema_node(_schema(), ()).get("properties", {})
-    homes = [
-        table
-        for table in properties
-        if key in schema_node(_schema(), (table,)).get("properties", {})
-    ]
-    return homes[0] if len(homes) == 1 else None
 
 
 def _unexpected(path: KeyPath, value: Any) -> Finding:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Lines of keys in a TOML text.
 
-`tomllib` returns values without lines, but an error message without a line sends
-people searching. This scanner walks a TOML text once and notes where every key, table
-and array entry begins. It decides nothing about validity: on text that is not TOML
-it stops quietly with what it has, so it can also serve messages about such text.
+This scanner walks a TOML text once and notes where every key, table and array entry
+begins. It decides nothing about validity: on text that is not TOML it stops quietly
+with what it has, so it can also serve messages about such text.
 
 >>> key_lines('[budget]\ncaps = { special = 0.3 }')[("budget", "caps", "special")]
 2
@@ -133,16 +132,13 @@ class _Scanner:
 
     def value(self, path: KeyPath) -> None:
         if self.peek("{"):
-            self.inline_table(path)
+            self.entries("{", lambda _: self.pair(path), "}")
         elif self.peek("["):
             self.array(path)
         elif self.peek('"') or self.peek("'"):
             self.take(_STRING)
         else:
             self.take(_SCALAR)
-
-    def inline_table(self, path: KeyPath) -> None:
-        self.entries("{", lambda _: self.pair(path), "}")
 
     def array(self, path: KeyPath) -> None:
         def entry(number: int) -> None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make a broken configuration whole enough for the rules to look at the rest.
 
-People want all problems at once, but rules need a whole configuration. So keys that
-are wrong are taken out, required ones get a stand-in, and every path touched is
-remembered: findings that rest on one of those are dropped by the caller.
+Keys that are wrong are taken out, required ones get a stand-in, and every path touched
+is remembered: findings that rest on one of those are dropped by the caller.
 """
 
 import copy
@@ -30,8 +29,7 @@ _STAND_INS: Mapping[KeyPath, Any] = {
 def without_lists(value: Any, depth: int = 0) -> Any:
     """Return a copy with tuples for lists, because strict models convert nothing.
 
-    Raises:
-        RecursionError: if values are nested deeper than any configuration needs.
+    Values nested deeper than any configuration needs raise `RecursionError`.
     """
     if depth > _DEEPEST:
         raise RecursionError
@@ -53,10 +51,7 @@ def without_keys(
 
 
 def repaired_config(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[KeyPath]]:
-    """Return the configuration without its wrong keys, and the paths of those.
-
-    The configuration is `None` if it cannot be made whole.
-    """
+    """Return the configuration, if it can be made whole, and the paths of its wrong keys."""
     tables: dict[str, Any] = copy.deepcopy(dict(raw))
     bad: set[KeyPath] = set()
     # A wrong required key is first taken out, then found missing; two turns suffice.

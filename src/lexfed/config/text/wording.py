@@ -2,8 +2,7 @@
 """Words for a wrong key: the expected value and the value found.
 
 What a key expects is read off the model's JSON schema, so a message can never
-disagree with the check that failed. The words follow one pattern,
-"expected <what>, got: `<value>`", and a hint says what to type instead.
+disagree with the check that failed.
 """
 
 import difflib
