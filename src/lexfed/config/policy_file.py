@@ -176,7 +176,7 @@ def _built_in(name: str) -> PolicyFile:
 
 
 def parse_policy(content: bytes, name: str) -> BudgetPolicy:
-    """Return what the bytes of a policy file say; `name` stands for the file in messages.
+    """Return what the bytes of a file say; `name` stands for the file in messages.
 
     Raises:
         ConfigError: with every problem, each with its line.

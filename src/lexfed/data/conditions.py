@@ -66,13 +66,10 @@ class RowCondition:
 
 
 def parse_condition(text: str) -> RowCondition:
-    """Read a rule.
+    """Read a rule, or raise `ConfigError` if it is none.
 
     Guarantees:
         Whatever the text, nothing of it is run, and only `ConfigError` is raised.
-
-    Raises:
-        ConfigError: if it is not a rule.
     """
     if len(text) > LONGEST:
         raise _wrong(text, f"is longer than {LONGEST} characters")
@@ -209,8 +206,7 @@ def matching_rows(condition: RowCondition, table: Table) -> Bools:
     """
     result = np.ones(len(table), dtype=np.bool_)
     for comparison in condition.comparisons:
-        held = _held(comparison, table)
-        result &= held | table.missing(comparison.column)
+        result &= _held(comparison, table) | table.missing(comparison.column)
     return result
 
 
@@ -220,10 +216,10 @@ def _held(comparison: Comparison, table: Table) -> Bools:
         known: tuple[ComparedValue, ...] = column.values
         wanted = [known.index(value) for value in comparison.values]
         matches = np.isin(table.codes(column.name), wanted)
-        return ~matches if comparison.operator == "!=" else matches
-    numbers = table.numbers(column.name)
-    values = [float(value) for value in comparison.values]
-    if comparison.operator in _ORDER:
-        return np.asarray(_ORDER[comparison.operator](numbers, values[0]))
-    matches = np.isin(numbers, values)
+    else:
+        numbers = table.numbers(column.name)
+        values = [float(value) for value in comparison.values]
+        if comparison.operator in _ORDER:
+            return np.asarray(_ORDER[comparison.operator](numbers, values[0]))
+        matches = np.isin(numbers, values)
     return ~matches if comparison.operator == "!=" else matches

@@ -3,8 +3,7 @@
 
 The isolation of tiers rests on this module: no slot may depend on another column,
 another row or anything computed from data, so encoding needs no budget. All sites of a
-run must number slots alike. Each column owns a run of neighbouring slots, and each slot
-is a function of that column's value in that row alone:
+run must number slots alike. Each column owns a run of neighbouring slots:
 
     number    one slot: the declared range mapped to [-1, 1] after the transform of
               `scale`, or (transformed - centre) / spread for public statistics
@@ -69,11 +68,10 @@ def unscaled_values(column: Column, values: Floats, *, target: bool = False) -> 
 
 
 def tail(column: Column) -> float:
-    """Return the direction of a feature's longer tail, from -1 to 1.
+    """Return a feature's longer tail, from -1 to 1: a public guess of its skewness.
 
-    This is a public guess of skewness: a range [0, 100] reaches far above zero and
-    gives 1, [-5, 5] gives 0, [-100, 0] gives -1. Public statistics centre the column,
-    so they give 0.
+    A range [0, 100] gives 1, [-5, 5] gives 0, [-100, 0] gives -1. Public statistics
+    centre the column, so they give 0.
     """
     if column.range is None or column.public_stats is not None:
         return 0.0
@@ -107,10 +105,8 @@ class Slot:
 def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
     """Return each column's tier once engineered columns inherit from their sources.
 
-    `tiers` has the own tier of every column, and of every source that is no column.
-
-    Raises:
-        ConfigError: naming every column or source without a tier.
+    `tiers` has the own tier of every column, and of every source that is no column;
+    `ConfigError` names those that are not there.
     """
     problems: list[Problem] = []
     result: dict[str, Tier] = {}
@@ -287,11 +283,7 @@ def encode(encoding: Encoding, table: Table) -> Floats:
 
 
 def encode_target(table: Table) -> Floats:
-    """Return the target of every row: class code, or a number mapped to [-1, 1].
-
-    Raises:
-        ConfigError: if the table was read without its target.
-    """
+    """Return the target of every row: class code, or a number mapped to [-1, 1]."""
     target = table.schema.by_name(table.schema.target)
     if not table.has_target:
         raise ConfigError([Problem(f"column `{target.name}`", "was not read")])

@@ -13,16 +13,9 @@ from urllib.parse import quote, unquote
 
 SYMBOLS = 96
 """The printable characters from space to tilde, and END."""
-
 END = SYMBOLS - 1
-"""The symbol after the last one."""
-
 PAIRS = SYMBOLS * SYMBOLS
-"""Number of all pairs."""
-
 LEVELS = 8
-"""Number of pairs of a text."""
-
 _FIRST = ord(" ")
 _PLAIN = "".join(chr(_FIRST + symbol) for symbol in range(END)).replace("%", "")
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems of a file, named by column and row, and never by value.
 
-Reading goes on after the first problem so that a person sees all of them at once.
-A column of a million wrong values must not become a million lines: of every kind of
-problem the first twenty are kept and the rest are counted.
+Reading goes on after the first problem so that a person sees all of them at once: of
+every kind of problem the first twenty are kept and the rest are counted.
 """
 
 from collections.abc import Sequence

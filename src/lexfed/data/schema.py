@@ -5,16 +5,13 @@ A schema holds no data and nothing computed from data. Scaling, vocabularies and
 missing flags all come from here, so preparing a column spends no privacy budget and
 cannot carry one column's values into another column's slots.
 
-Numbers go through a curve before their range is mapped to [-1, 1]. Amounts and counts
-have a heavy tail: mapped linearly from a range that holds the largest of them, nearly
-all end up at one end of [-1, 1], where a linear model cannot tell them apart. With s
-the resolution, below which a curve is nearly straight,
+Numbers go through a curve before their range is mapped to [-1, 1]: mapped linearly,
+nearly all amounts and counts, which have a heavy tail, end up where a linear model
+cannot tell them apart. With s the resolution, below which a curve is nearly straight,
 
     linear  v
     log     log1p(v / s),  s = max(low, high / 1000)
     symlog  asinh(v / s),  s = max(-low, high) / 1000
-
-The choice and s depend on the declared range alone, so they cost no privacy.
 """
 
 import dataclasses
@@ -169,20 +166,16 @@ class Column:
             raise _wrong(self.name, f"unknown scale `{self.scale}`")
         if self.scale == "log" and low < 0:
             raise _wrong(self.name, '`scale = "log"` needs a range from 0 upwards')
-        if self._collapses():
-            raise _wrong(self.name, f"`range` is too narrow for `{self.scale}`")
+        if self.scale != "auto" and self.scale != "linear":
+            bottom = top = 0.0
+            if resolution(self.scale, self.range):
+                bottom, top = transformed_range(self.scale, self.range)
+            if bottom == top:
+                raise _wrong(self.name, f"`range` is too narrow for `{self.scale}`")
         if self.public_stats is not None:
             centre, spread = self.public_stats
             if not (math.isfinite(centre) and math.isfinite(spread) and spread > 0):
                 raise _wrong(self.name, "`public_stats` must be (centre, spread > 0)")
-
-    def _collapses(self) -> bool:
-        if self.range is None or self.scale == "auto" or self.scale == "linear":
-            return False
-        if not resolution(self.scale, self.range):
-            return True
-        bottom, top = transformed_range(self.scale, self.range)
-        return bottom == top
 
     def resolved_scale(self, target: bool = False) -> Transform:
         """Return the transform of this column's numbers, from its declaration alone.
@@ -306,8 +299,7 @@ class Schema:
     def ancestors(self, name: str) -> frozenset[str]:
         """Return every column that this one was made from, however indirectly.
 
-        Raises:
-            ConfigError: if columns are made from each other in a circle.
+        Columns that are made from each other in a circle raise `ConfigError`.
         """
         declared = {column.name: column.sources for column in self.columns}
         family: set[str] = set()

@@ -64,10 +64,8 @@ def fields(
 ) -> dict[str, Any]:
     """Return the fields of a plain table, each read by its own function.
 
-    A field that is absent or null is left out, so that defaults stay in one place.
-
-    Raises:
-        ConfigError: naming every unknown, missing or mistyped field.
+    A field that is absent or null is left out, so that defaults stay in one place;
+    `ConfigError` names every unknown, missing or mistyped one.
     """
     if not isinstance(plain, Mapping):
         raise ConfigError([Problem(where, "expected a table")])

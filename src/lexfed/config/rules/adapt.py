@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
 from lexfed.config.rules.data import PERSON
-from lexfed.config.tables.root import AdaptTable, Config, SketchesTable
+from lexfed.config.tables.root import Config, SketchesTable
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
@@ -23,20 +23,16 @@ def something_can_adapt(config: Config) -> Iterator[Finding]:
     if not config.adapt.adapting.active:
         return
     if config.privacy.mechanism == "none":
-        yield Finding(
-            ("adapt",),
-            '`[adapt]` does nothing with `mechanism = "none"`: no noise is added',
-            "remove the table, or choose another mechanism",
-            (MECHANISM,),
-        )
+        what = '`[adapt]` does nothing with `mechanism = "none"`: no noise is added'
+        hint = "remove the table, or choose another mechanism"
+        yield Finding(("adapt",), what, hint, (MECHANISM,))
     elif config.follows_rule:
-        yield Finding(
-            ("adapt",),
+        what = (
             f"`[adapt]` does nothing without `learning_rate`: for "
-            f"`{config.federation.model}` models a built-in rule sets the rounds",
-            "set `learning_rate` under `[federation]` too, or remove the table",
-            (STEP, MECHANISM, UNIT),
+            f"`{config.federation.model}` models a built-in rule sets the rounds"
         )
+        hint = "set `learning_rate` under `[federation]` too, or remove the table"
+        yield Finding(("adapt",), what, hint, (STEP, MECHANISM, UNIT))
 
 
 _NEEDS = {
@@ -54,27 +50,22 @@ def settings_do_something(config: Config) -> Iterator[Finding]:
     """A setting of a rule that is not chosen would be ignored."""
     for key, (other, values) in _NEEDS.items():
         value = getattr(config.adapt, other)
-        changed = getattr(config.adapt, key) != AdaptTable.model_fields[key].default
-        if changed and value not in values:
+        if config.adapt.changes(key) and value not in values:
             wanted = " or ".join(f'`{other} = "{each}"`' for each in values)
-            yield about(
-                ("adapt", key),
-                f" needs {wanted}, got: {shown(value)}",
-                f"set `{other}`, or remove `{key}`",
-                ("adapt", other),
-            )
+            what = f" needs {wanted}, got: {shown(value)}"
+            hint = f"set `{other}`, or remove `{key}`"
+            yield about(("adapt", key), what, hint, ("adapt", other))
 
 
 def filter_has_noise_to_choose(config: Config) -> Iterator[Finding]:
     """With the planned noise in every round a filter admits the plan, no more."""
     if config.adapt.guarantee == "filter" and config.adapt.noise == "none":
-        yield about(
-            GUARANTEE,
-            ': `filter` does nothing with `noise = "none"`',
+        what = ': `filter` does nothing with `noise = "none"`'
+        hint = (
             'choose what the noise follows, for example `noise = "convergence"`, or '
-            "remove `guarantee`",
-            NOISE,
+            "remove `guarantee`"
         )
+        yield about(GUARANTEE, what, hint, NOISE)
 
 
 def filter_is_proven(config: Config) -> Iterator[Finding]:
@@ -83,14 +74,12 @@ def filter_is_proven(config: Config) -> Iterator[Finding]:
     if config.adapt.guarantee == "envelope" or not sampled:
         return
     if config.budget.unit == "client":
-        yield about(
-            GUARANTEE,
+        what = (
             ": `filter` cannot be kept where clients are sampled: a client that is "
-            "left out cannot know what the others' rounds cost",
-            'use `guarantee = "envelope"`, or `sampling_rate = 1`',
-            UNIT,
-            RATE,
+            "left out cannot know what the others' rounds cost"
         )
+        hint = 'use `guarantee = "envelope"`, or `sampling_rate = 1`'
+        yield about(GUARANTEE, what, hint, UNIT, RATE)
     elif config.privacy.accountant != "rdp":
         yield about(
             GUARANTEE,
@@ -107,14 +96,12 @@ def nobody_is_left_out(config: Config) -> Iterator[Finding]:
     """A client pays for the planned rounds that coins left it out of."""
     sampled = config.federation.sampling_rate < 1.0
     if config.adapt.patience is not None and sampled and config.budget.unit == "client":
-        yield about(
-            ("adapt", "patience"),
+        what = (
             ": towers cannot end early where clients are sampled: a client that is "
-            "left out cannot know which rounds were skipped",
-            "remove `patience`, or set `sampling_rate = 1`",
-            UNIT,
-            RATE,
+            "left out cannot know which rounds were skipped"
         )
+        hint = "remove `patience`, or set `sampling_rate = 1`"
+        yield about(("adapt", "patience"), what, hint, UNIT, RATE)
 
 
 def rounds_cover_the_plan(config: Config) -> Iterator[Finding]:
@@ -129,13 +116,12 @@ def rounds_cover_the_plan(config: Config) -> Iterator[Finding]:
 def quantile_has_one_clip(config: Config) -> Iterator[Finding]:
     """A unit's one bit tells about one clip."""
     if config.adapt.clip == "quantile" and config.privacy.mechanism == "grouped":
-        yield about(
-            ("adapt", "clip"),
+        what = (
             ": `quantile` follows one clip per tower, and `grouped` has one per tier "
-            "in a single tower",
-            'use `mechanism = "cascade"`, or `clip = "feedback"`',
-            MECHANISM,
+            "in a single tower"
         )
+        hint = 'use `mechanism = "cascade"`, or `clip = "feedback"`'
+        yield about(("adapt", "clip"), what, hint, MECHANISM)
 
 
 def sketches_have_a_share(config: Config) -> Iterator[Finding]:
@@ -181,21 +167,19 @@ def something_is_sketched(config: Config) -> Iterator[Finding]:
     if config.sketches.share == 0.0 or config.data.built_in or config.data.person:
         return
     if config.sketches.weights == "overlap":
-        yield about(
-            ("sketches", "weights"),
+        what = (
             ": `overlap` needs `data.person`: without a key nobody can be found at two "
-            "sites",
-            'name the column with the key of a person, or set `weights = "none"`',
-            PERSON,
+            "sites"
         )
+        hint = 'name the column with the key of a person, or set `weights = "none"`'
+        yield about(("sketches", "weights"), what, hint, PERSON)
     elif config.sketches.columns == 0:
-        yield Finding(
-            SHARE,
+        what = (
             "`[sketches]` has nothing to count: no persons without `data.person`, and "
-            "no columns with `columns = 0`",
-            "set `columns`, or name the key of a person",
-            (PERSON, ("sketches", "columns")),
+            "no columns with `columns = 0`"
         )
+        hint = "set `columns`, or name the key of a person"
+        yield Finding(SHARE, what, hint, (PERSON, ("sketches", "columns")))
 
 
 RULES = (

@@ -41,13 +41,12 @@ def witnesses_have_keys(config: Config) -> Iterator[Finding]:
     """A signature counts only beside a statement whose key made it."""
     audit = config.audit
     if audit.witnesses and audit.policy is None:
-        yield about(
-            WITNESSES,
-            " does nothing without `audit.policy`",
+        what = " does nothing without `audit.policy`"
+        hint = (
             "name a file with the keys of the witnesses, for example "
-            '`policy = "trust.policy"`',
-            (*AUDIT, "policy"),
+            '`policy = "trust.policy"`'
         )
+        yield about(WITNESSES, what, hint, (*AUDIT, "policy"))
     for name in audit.witnesses:
         if not name.isprintable() or any(c.isspace() or c == "+" for c in name):
             hint = "use the name that the policy file gives the witness"

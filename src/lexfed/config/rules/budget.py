@@ -9,8 +9,7 @@ nothing.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lexfed.config.rules.data import COLUMNS, SITES, SOURCE
-from lexfed.config.tables.budget import BudgetTable
+from lexfed.config.rules.data import COLUMNS, SOURCE, number_of_sites
 from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
@@ -65,20 +64,14 @@ def budget_is_possible(config: Config) -> Iterator[Finding]:
 
 def _number_of_units(config: Config) -> tuple[int, KeyPath] | None:
     """Return the public number of units and the key that states it, if one does."""
-    data, sites, made = config.data, config.data.sites, ("data", "generator")
-    stated: dict[KeyPath, int | None]
     if config.budget.unit == "client":
-        stated = {
-            (*SITES, "count"): sites.count if sites else None,
-            (*SITES, "files"): len(sites.files or ()) or None if sites else None,
-            (*made, "sites"): data.generator.sites,
-        }
-    else:
-        stated = {
-            ("data", "units"): data.units,
-            (*made, "patients"): data.generator.patients,
-            (*made, "clients"): data.generator.clients,
-        }
+        return number_of_sites(config)
+    data, made = config.data, ("data", "generator")
+    stated: dict[KeyPath, int | None] = {
+        ("data", "units"): data.units,
+        (*made, "patients"): data.generator.patients,
+        (*made, "clients"): data.generator.clients,
+    }
     return next(((n, path) for path, n in stated.items() if n is not None), None)
 
 
@@ -104,20 +97,17 @@ def allocation_keys_are_used(config: Config) -> Iterator[Finding]:
     """Each allocation rule has its own settings."""
     budget = config.budget
     for key, owner in {"alpha": "inverse", "multipliers": "multiplier"}.items():
-        default = BudgetTable.model_fields[key].get_default(call_default_factory=True)
-        if getattr(budget, key) != default and budget.allocation != owner:
+        if budget.changes(key) and budget.allocation != owner:
             what = f' does nothing with `allocation = "{budget.allocation}"`'
             hint = f'remove it, or set `allocation = "{owner}"`'
             yield about(("budget", key), what, hint, ALLOCATION)
     columns = config.data.columns
     for name in budget.importance:
         if not config.data.built_in and columns and name not in columns:
+            what = f": there is no column `{name}`"
+            hint = closest_or(name, columns, "remove it")
             yield about(
-                ("budget", "importance", name),
-                f": there is no column `{name}`",
-                closest_or(name, columns, "remove it"),
-                (*COLUMNS, name),
-                SOURCE,
+                ("budget", "importance", name), what, hint, (*COLUMNS, name), SOURCE
             )
 
 
@@ -125,40 +115,33 @@ def accountant_fits(config: Config) -> Iterator[Finding]:
     """Gaussian differential privacy is exact only without sampling."""
     rate = config.federation.sampling_rate
     if config.privacy.accountant == "gdp" and rate < 1:
-        yield about(
-            ("privacy", "accountant"),
-            f": `gdp` needs `sampling_rate = 1`, got: {shown(rate)}",
-            'use `accountant = "pld"`, or take every record in every round',
-            RATE,
-        )
+        what = f": `gdp` needs `sampling_rate = 1`, got: {shown(rate)}"
+        hint = 'use `accountant = "pld"`, or take every record in every round'
+        yield about(("privacy", "accountant"), what, hint, RATE)
 
 
 def sampling_is_secret(config: Config) -> Iterator[Finding]:
     """Sampling helps only against those who do not see who was sampled."""
     rate = config.federation.sampling_rate
     if config.privacy.trust == "local" and config.budget.unit == "client" and rate < 1:
-        yield about(
-            RATE,
-            f': `trust = "local"` with `unit = "client"` needs 1, got: {shown(rate)}',
+        what = f': `trust = "local"` with `unit = "client"` needs 1, got: {shown(rate)}'
+        hint = (
             "whoever receives a site's message knows that the site took part, so "
-            "sampling sites protects nobody from them",
-            UNIT,
-            ("privacy", "trust"),
+            "sampling sites protects nobody from them"
         )
+        yield about(RATE, what, hint, UNIT, ("privacy", "trust"))
 
 
 def persons_flip_one_coin(config: Config) -> Iterator[Finding]:
     """A person at several sites is sampled at each, so sampling proves nothing."""
     rate, sites = config.federation.sampling_rate, config.data.sites_per_person
     if sites > 1 and rate < 1 and config.budget.unit == "record":
-        yield about(
-            RATE,
-            f": `sites_per_person = {sites}` needs 1, got: {shown(rate)}",
+        what = f": `sites_per_person = {sites}` needs 1, got: {shown(rate)}"
+        hint = (
             "a person at several sites would flip a coin at each, so sampling proves "
-            "nothing for the person",
-            UNIT,
-            ("data", "sites_per_person"),
+            "nothing for the person"
         )
+        yield about(RATE, what, hint, UNIT, ("data", "sites_per_person"))
 
 
 def clips_have_groups(config: Config) -> Iterator[Finding]:

@@ -41,22 +41,21 @@ def source_is_known(config: Config) -> Iterator[Finding]:
     data = config.data
     files = data.sites.files if data.sites else None
     if data.source is None and files is None:
-        yield about(
-            SOURCE,
-            " is missing",
+        what = " is missing"
+        hint = (
             "name a file or a built-in source, for example "
             '`source = "patients.csv"`, or one file per site with '
-            '`sites = { files = ["a.csv", "b.csv"] }`',
-            SITES,
+            '`sites = { files = ["a.csv", "b.csv"] }`'
         )
+        yield about(SOURCE, what, hint, SITES)
     if data.source is not None:
         if files is not None and site_divisions(config) == ["files"]:
             what = " and `data.sites.files` both say where the rows are"
             yield about(SOURCE, what, "keep one of them", SITES)
-        yield from _readable(SOURCE, data.source)
+        yield from readable(SOURCE, data.source)
     for number, file in enumerate(files or ()):
         path: KeyPath = (*SITES, "files", number)
-        yield from _readable(path, file, built_in=False)
+        yield from readable(path, file, built_in=False)
         if file in (files or ())[:number]:
             what = f"`data.sites.files` names `{file}` twice"
             yield Finding(path, what, "name each file once")
@@ -68,7 +67,18 @@ def site_divisions(config: Config) -> list[str]:
     return [k for k in ("column", "count", "files") if getattr(sites, k, None)]
 
 
-def _readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Finding]:
+def number_of_sites(config: Config) -> tuple[int, KeyPath] | None:
+    """Return the number of sites and the key that states it, if one does."""
+    sites, generator = config.data.sites, config.data.generator.sites
+    if sites is not None and sites.count is not None:
+        return sites.count, (*SITES, "count")
+    if sites is not None and sites.files is not None:
+        return len(sites.files), (*SITES, "files")
+    return None if generator is None else (generator, ("data", "generator", "sites"))
+
+
+def readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Finding]:
+    """Say why a source, or a file, cannot be read, judging by its name."""
     prefix, colon, name = source.partition(":")
     if built_in and colon and prefix in ("synthetic", "sklearn"):
         if source not in BUILT_IN:
@@ -91,15 +101,14 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
     data, sites = config.data, config.data.sites
     if sites is None:
         if data.source is not None and not data.source.startswith("synthetic:"):
-            yield about(
-                SITES,
-                " is missing",
+            what = " is missing"
+            hint = (
                 'say how rows belong to sites: `sites = { column = "hospital", names = '
                 '["north", "south"] }`, '
                 '`{ count = 8, partition = "iid" }` or '
-                '`{ files = ["a.csv", "b.csv"] }`',
-                SOURCE,
+                '`{ files = ["a.csv", "b.csv"] }`'
             )
+            yield about(SITES, what, hint, SOURCE)
         return
     given = site_divisions(config)
     if len(given) != 1:
@@ -115,11 +124,9 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
             hint = f"remove `{key}`, or `{given[0]}`"
             yield about((*SITES, key), " does nothing without `count`", hint)
     elif sites.partition == "dirichlet" and sites.alpha is None:
-        yield about(
-            (*SITES, "alpha"),
-            ' is missing for `partition = "dirichlet"`',
-            "add for example `alpha = 0.5`; smaller makes the sites differ more",
-        )
+        what = ' is missing for `partition = "dirichlet"`'
+        hint = "add for example `alpha = 0.5`; smaller makes the sites differ more"
+        yield about((*SITES, "alpha"), what, hint)
     elif sites.partition == "iid" and sites.alpha is not None:
         what = ' does nothing with `partition = "iid"`'
         hint = 'remove it, or set `partition = "dirichlet"`'
@@ -168,12 +175,9 @@ def file_is_declared(config: Config) -> Iterator[Finding]:
         yield Finding(COLUMNS, "`[data.columns]` is missing", hint, (SOURCE, SITES))
     elif data.target is not None and data.target not in data.columns:
         add = f'add `{dotted((data.target,))} = {{ kind = "flag" }}`'
-        yield about(
-            TARGET,
-            f": column `{data.target}` is not in `[data.columns]`",
-            closest_or(data.target, data.columns, add),
-            SOURCE, SITES, (*COLUMNS, data.target),
-        )  # fmt: skip
+        what = f": column `{data.target}` is not in `[data.columns]`"
+        hint = closest_or(data.target, data.columns, add)
+        yield about(TARGET, what, hint, SOURCE, SITES, (*COLUMNS, data.target))
 
 
 def columns_make_sense(config: Config) -> Iterator[Finding]:
@@ -293,13 +297,12 @@ def columns_are_tagged(config: Config) -> Iterator[Finding]:
     for name, path in needed.items():
         if name in untagged and name not in misspelt:
             tier = '{ tier = "...", reason = "..." }'
-            yield Finding(
-                path,
-                f"column `{name}` has no tier",
+            what = f"column `{name}` has no tier"
+            hint = (
                 f"decide it under `[law.columns]`: `{dotted((name,))} = {tier}`, where "
-                "tier is `non_personal`, `personal`, `special` or `identifier`",
-                (SOURCE, (*LAW, name)),
+                "tier is `non_personal`, `personal`, `special` or `identifier`"
             )
+            yield Finding(path, what, hint, (SOURCE, (*LAW, name)))
 
 
 def tags_speak_of_columns(config: Config) -> Iterator[Finding]:
@@ -314,12 +317,11 @@ def tags_speak_of_columns(config: Config) -> Iterator[Finding]:
     declare = "declare it under `[data.columns]`, or remove its tier"
     for name in config.law.columns:
         if name not in known:
+            what = f": there is no column `{name}`"
+            hint = closest_or(name, known, declare)
             yield about(
-                (*LAW, name),
-                f": there is no column `{name}`",
-                closest_or(name, known, declare),
-                SOURCE, SITES, PERSON, (*COLUMNS, name),
-            )  # fmt: skip
+                (*LAW, name), what, hint, SOURCE, SITES, PERSON, (*COLUMNS, name)
+            )
 
 
 def something_is_left_to_learn(config: Config) -> Iterator[Finding]:
@@ -345,12 +347,8 @@ def thresholds_are_ordered(config: Config) -> Iterator[Finding]:
     """Between the two thresholds of the tagger is where personal data are."""
     low, high = config.law.tagger.low, config.law.tagger.high
     if low >= high:
-        yield about(
-            ("law", "tagger", "low"),
-            f": expected a number below `law.tagger.high` = {high:g}, got: `{low:g}`",
-            "",
-            ("law", "tagger", "high"),
-        )
+        what = f": expected a number below `law.tagger.high` = {high:g}, got: `{low:g}`"
+        yield about(("law", "tagger", "low"), what, "", ("law", "tagger", "high"))
 
 
 RULES = (

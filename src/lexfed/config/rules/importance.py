@@ -8,11 +8,11 @@ fit is checked when they are read (`run/intake/column_importance.py`).
 from collections.abc import Iterator
 
 from lexfed.config.rules.budget import ALLOCATION, MECHANISM, RATE, UNIT
-from lexfed.config.rules.data import COLUMNS, FILE_ENDINGS, SOURCE
+from lexfed.config.rules.data import COLUMNS, SOURCE, readable
 from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
-from lexfed.config.text.wording import closest_or, listed, shown
+from lexfed.config.text.wording import closest_or, shown
 
 FROM: KeyPath = ("budget", "importance_from")
 IMPORTANCE: KeyPath = ("budget", "importance")
@@ -27,13 +27,11 @@ def sources_are_known(config: Config) -> Iterator[Finding]:
     """Raw rows are no source of importances: only what is public or was released."""
     source, groups = config.budget.importance_from, config.budget.groups_from
     if source is not None and not (source.startswith(PREFIXES) and _rest(source)):
-        yield about(
-            FROM,
-            f": cannot tell what {shown(source)} is",
-            "write `public:FILE`, `weights:RUNFOLDER` or `paid:RUNFOLDER`",
-        )
-    if source is not None and source.startswith("public:"):
-        yield from _readable(FROM, source)
+        what = f": cannot tell what {shown(source)} is"
+        hint = "write `public:FILE`, `weights:RUNFOLDER` or `paid:RUNFOLDER`"
+        yield about(FROM, what, hint)
+    if source is not None and source.startswith("public:") and _rest(source):
+        yield from readable(FROM, source, built_in=False)
     if groups is not None and not groups.startswith("public:"):
         yield about(
             GROUPS_FROM,
@@ -41,18 +39,12 @@ def sources_are_known(config: Config) -> Iterator[Finding]:
             "write `public:FILE`; correlations of private rows would have to be paid "
             "for",
         )
-    elif groups is not None:
-        yield from _readable(GROUPS_FROM, groups)
+    elif groups is not None and _rest(groups):
+        yield from readable(GROUPS_FROM, groups, built_in=False)
 
 
 def _rest(source: str) -> str:
     return source.partition(":")[2]
-
-
-def _readable(path: KeyPath, source: str) -> Iterator[Finding]:
-    if _rest(source) and not source.endswith(FILE_ENDINGS):
-        hint = f"use a file that ends in {listed(FILE_ENDINGS)}"
-        yield about(path, f": cannot tell how to read {shown(source)}", hint)
 
 
 def importances_are_used(config: Config) -> Iterator[Finding]:
@@ -68,23 +60,19 @@ def importances_are_used(config: Config) -> Iterator[Finding]:
     }  # fmt: skip
     for path, value in stated.items():
         if value and not shared:
-            yield about(
-                path,
+            what = (
                 f' does nothing with `mechanism = "{mechanism}"` and without '
-                "`sparsity`: all columns are in one sum",
-                'remove it, or set `mechanism = "cascade"` or `"grouped"`',
-                MECHANISM,
-                SPARSITY,
+                "`sparsity`: all columns are in one sum"
             )
+            hint = 'remove it, or set `mechanism = "cascade"` or `"grouped"`'
+            yield about(path, what, hint, MECHANISM, SPARSITY)
         elif value:
-            yield about(
-                path,
+            what = (
                 f' does nothing with `allocation = "{budget.allocation}"` and without '
-                "`sparsity`",
-                'remove it, or set `allocation = "multiplier"`',
-                ALLOCATION,
-                SPARSITY,
+                "`sparsity`"
             )
+            hint = 'remove it, or set `allocation = "multiplier"`'
+            yield about(path, what, hint, ALLOCATION, SPARSITY)
 
 
 def groups_have_importances(config: Config) -> Iterator[Finding]:

@@ -12,7 +12,6 @@ from typing import Any
 from lexfed.config.declarations import schema_of
 from lexfed.config.rules.budget import EPSILON, LEAST_EPSILON, MECHANISM, RATE, UNIT
 from lexfed.config.rules.data import COLUMNS, SOURCE
-from lexfed.config.tables.budget import PaceTable
 from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
@@ -67,13 +66,12 @@ def classes_are_stricter(config: Config) -> Iterator[Finding]:
 def classes_are_of_records(config: Config) -> Iterator[Finding]:
     """With `unit = "client"` a whole site is clipped, not a record."""
     if config.budget.classes and config.budget.unit == "client":
-        yield about(
-            CLASSES,
-            ' needs `unit = "record"`, got: `"client"`',
+        what = ' needs `unit = "record"`, got: `"client"`'
+        hint = (
             "a site's update is clipped as a whole, so single records cannot get less; "
-            'remove the classes, or set `unit = "record"`',
-            UNIT,
+            'remove the classes, or set `unit = "record"`'
         )
+        yield about(CLASSES, what, hint, UNIT)
 
 
 def conditions_can_be_read(config: Config) -> Iterator[Finding]:
@@ -103,8 +101,7 @@ def pace_keys_are_used(config: Config) -> Iterator[Finding]:
     """Each schedule has its own settings."""
     name = config.budget.schedule
     for key, owners in _OWNERS.items():
-        default = PaceTable.model_fields[key].default
-        if getattr(config.budget.pace, key) != default and name not in owners:
+        if config.budget.pace.changes(key) and name not in owners:
             what = f' does nothing with `schedule = "{name}"`'
             hint = f'remove it, or set `schedule = "{owners[0]}"` under `[budget]`'
             yield about((*PACE, key), what, hint, SCHEDULE)
@@ -141,12 +138,9 @@ def profiles_save_for_something(config: Config) -> Iterator[Finding]:
     for name, table in config.budget.profiles.items():
         path = (*PROFILES, name, "save")
         if table.save is not None and config.budget.schedule == "time-adaptive":
-            yield about(
-                path,
-                ': with `schedule = "time-adaptive"` all sites save already',
-                "remove it, or let only profiles save and remove the schedule",
-                SCHEDULE,
-            )
+            what = ': with `schedule = "time-adaptive"` all sites save already'
+            hint = "remove it, or let only profiles save and remove the schedule"
+            yield about(path, what, hint, SCHEDULE)
         if table.save_until is not None and table.save is None:
             until = (*PROFILES, name, "save_until")
             hint = "add `save = 0.5`, or remove it"
@@ -219,13 +213,12 @@ def differing_sites_have_a_guarantee(config: Config) -> Iterator[Finding]:
     differing += [CLIENTS] if budget.clients is not None else []
     for path in differing:
         if config.adapt.guarantee == "filter":
-            yield about(
-                path,
-                ': needs `guarantee = "envelope"`, got: "filter"',
+            what = ': needs `guarantee = "envelope"`, got: "filter"'
+            hint = (
                 "a filter holds sums of costs over rounds within the plan's; the sums "
-                "of a stricter site are others",
-                ("adapt", "guarantee"),
+                "of a stricter site are others"
             )
+            yield about(path, what, hint, ("adapt", "guarantee"))
         if config.privacy.mechanism == "none":
             what = ' does nothing with `mechanism = "none"`'
             yield about(path, what, "remove it, or choose another mechanism", MECHANISM)
@@ -242,13 +235,12 @@ def differing_sites_have_a_guarantee(config: Config) -> Iterator[Finding]:
         what = " does nothing without `[budget.profiles]`"
         yield about(REALISE, what, "remove it", PROFILES, CLIENTS)
     elif budget.realise == "sampling" and config.federation.sampling_rate == 1:
-        yield about(
-            REALISE,
-            ": `sampling` needs `sampling_rate` below 1, got: 1",
+        what = ": `sampling` needs `sampling_rate` below 1, got: 1"
+        hint = (
             'sites that take every record cannot take fewer; use `realise = "clip"`, '
-            "or set `sampling_rate` under `[federation]`",
-            RATE,
+            "or set `sampling_rate` under `[federation]`"
         )
+        yield about(REALISE, what, hint, RATE)
 
 
 def clients_share_a_total(config: Config) -> Iterator[Finding]:
@@ -257,22 +249,20 @@ def clients_share_a_total(config: Config) -> Iterator[Finding]:
     if clients is None:
         return
     if clients.low > clients.high:
-        yield about(
-            (*CLIENTS, "low"),
+        what = (
             f": expected at most `high`, {shown(clients.high)}, "
-            f"got: {shown(clients.low)}",
-            "exchange them",
-            (*CLIENTS, "high"),
+            f"got: {shown(clients.low)}"
         )
+        hint = "exchange them"
+        yield about((*CLIENTS, "low"), what, hint, (*CLIENTS, "high"))
     for name, table in config.budget.profiles.items():
         if table.epsilon is not None:
-            yield about(
-                (*PROFILES, name, "epsilon"),
+            what = (
                 " does nothing with `[budget.clients]`, which gives every site its "
-                "epsilon",
-                "remove one of them; caps of profiles hold beside `[budget.clients]`",
-                CLIENTS,
+                "epsilon"
             )
+            hint = "remove one of them; caps of profiles hold beside `[budget.clients]`"
+            yield about((*PROFILES, name, "epsilon"), what, hint, CLIENTS)
 
 
 CLASS_RULES = (

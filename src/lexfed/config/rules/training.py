@@ -99,13 +99,12 @@ def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
         ("budget", "clients"): budget.clients is not None,
     }
     for path in filter(differing.get, differing):
-        yield about(
-            path,
+        what = (
             ' does not go with `partition = "dirichlet"`: whoever has another label '
-            "may be at another site, and count there by other rules",
-            'use `partition = "iid"`, or treat all sites alike',
-            ("data", "sites", "partition"), UNIT, MECHANISM,
-        )  # fmt: skip
+            "may be at another site, and count there by other rules"
+        )
+        hint = 'use `partition = "iid"`, or treat all sites alike'
+        yield about(path, what, hint, ("data", "sites", "partition"), UNIT, MECHANISM)
 
 
 def model_is_known(config: Config) -> Iterator[Finding]:
@@ -178,12 +177,9 @@ def test_rows_exist(config: Config) -> Iterator[Finding]:
 def metrics_have_a_budget(config: Config) -> Iterator[Finding]:
     """Without noise there is nothing to pay with."""
     if config.evaluation.metrics == "paid" and config.privacy.mechanism == "none":
-        yield about(
-            METRICS,
-            ': `paid` does nothing with `mechanism = "none"`, which spends no budget',
-            "remove `metrics`, or choose another mechanism",
-            MECHANISM,
-        )
+        what = ': `paid` does nothing with `mechanism = "none"`, which spends no budget'
+        hint = "remove `metrics`, or choose another mechanism"
+        yield about(METRICS, what, hint, MECHANISM)
 
 
 def test_rows_are_not_covered(config: Config) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from lexfed.config.rules.adapt import ACCOUNTANT, GUARANTEE
 from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
-from lexfed.config.rules.data import SITES
-from lexfed.config.tables.root import Config, FederationTable
+from lexfed.config.rules.data import number_of_sites
+from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown
@@ -29,53 +29,46 @@ def shares_are_priced(config: Config) -> Iterator[Finding]:
     """The price of shares is known in Rényi accounting, without sampling."""
     accountant, rate = config.privacy.accountant, config.federation.sampling_rate
     if accountant != "rdp":
-        yield about(
-            ACCOUNTANT,
-            f": {_WITH} needs `rdp`, got: {shown(accountant)}",
+        what = f": {_WITH} needs `rdp`, got: {shown(accountant)}"
+        hint = (
             "noise in shares is proven by Rényi accounting only: set "
-            '`accountant = "rdp"`',
-            TRUST,
+            '`accountant = "rdp"`'
         )
+        yield about(ACCOUNTANT, what, hint, TRUST)
     if rate < 1.0:
-        yield about(
-            RATE,
-            f": {_WITH} needs 1, got: {shown(rate)}",
+        what = f": {_WITH} needs 1, got: {shown(rate)}"
+        hint = (
             "no useful price of sampled noise in shares is proven; take every record "
-            "in every round",
-            TRUST,
+            "in every round"
         )
+        yield about(RATE, what, hint, TRUST)
     if config.adapt.guarantee == "filter":
         what = f": {_WITH} needs `envelope`, got: `filter`"
         hint = "no filter is proven for noise in shares: remove `guarantee`"
         yield about(GUARANTEE, what, hint, TRUST)
     differing = config.budget.profiles or config.budget.clients
     if differing and config.budget.realise == "sampling":
-        yield about(
-            ("budget", "realise"),
-            f": {_WITH} needs `clip`, got: `sampling`",
+        what = f": {_WITH} needs `clip`, got: `sampling`"
+        hint = (
             "no useful price of sampled noise in shares is proven: let strict sites "
-            'take part with a smaller weight, `realise = "clip"`',
-            TRUST,
+            'take part with a smaller weight, `realise = "clip"`'
         )
+        yield about(("budget", "realise"), what, hint, TRUST)
 
 
 def sums_are_masked(config: Config) -> Iterator[Finding]:
     """Masks need sites that answer for themselves, and noise to hide sums in."""
     if config.federation.engine == "simulation":
-        yield about(
-            ENGINE,
-            f": {_WITH} needs sites that answer for themselves, got: `simulation`",
-            'set `engine = "inprocess"`, or `"flare"` between organisations',
-            TRUST,
-        )
+        what = f": {_WITH} needs sites that answer for themselves, got: `simulation`"
+        hint = 'set `engine = "inprocess"`, or `"flare"` between organisations'
+        yield about(ENGINE, what, hint, TRUST)
     if config.privacy.mechanism == "none":
-        yield Finding(
-            TRUST,
+        what = (
             f'{_WITH} does nothing with `mechanism = "none"`: there is no noise to '
-            "share",
-            "choose another mechanism, or remove `trust`",
-            (MECHANISM,),
+            "share"
         )
+        hint = "choose another mechanism, or remove `trust`"
+        yield Finding(TRUST, what, hint, (MECHANISM,))
 
 
 def presence_is_public(config: Config) -> Iterator[Finding]:
@@ -95,7 +88,7 @@ def presence_is_public(config: Config) -> Iterator[Finding]:
 
 def sites_are_enough(config: Config) -> Iterator[Finding]:
     """Few sites withstand few dropouts and colluders."""
-    known = _number_of_sites(config)
+    known = number_of_sites(config)
     if known is None:
         return
     # Imported here: torch comes with it, and reading a configuration must stay light.
@@ -116,18 +109,6 @@ def sites_are_enough(config: Config) -> Iterator[Finding]:
         )
 
 
-def _number_of_sites(config: Config) -> tuple[int, KeyPath] | None:
-    """Return the number of sites and the key that states it, if one does."""
-    sites, generator = config.data.sites, config.data.generator.sites
-    if sites is not None and sites.count is not None:
-        return sites.count, (*SITES, "count")
-    if sites is not None and sites.files is not None:
-        return len(sites.files), (*SITES, "files")
-    if generator is not None:
-        return generator, ("data", "generator", "sites")
-    return None
-
-
 def cohort_keys_are_used(config: Config) -> Iterator[Finding]:
     """Settings of noise in shares would be ignored under other trust."""
     federation = config.federation
@@ -136,7 +117,7 @@ def cohort_keys_are_used(config: Config) -> Iterator[Finding]:
         either = f'{_WITH} or `engine = "flare"`'
         needs |= {"dropouts": either, "setup_rounds": either}
     for key, wanted in needs.items():
-        if getattr(federation, key) != FederationTable.model_fields[key].default:
+        if federation.changes(key):
             what = f" needs {wanted}, got: {shown(config.privacy.trust)}"
             hint = f"remove it, or set {_WITH} under `[privacy]`"
             yield about(("federation", key), what, hint, TRUST, ENGINE)

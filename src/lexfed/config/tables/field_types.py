@@ -20,3 +20,8 @@ class ConfigTable(BaseModel):
     """A table of the file: unknown keys are errors, values are never converted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def changes(self, key: str) -> bool:
+        """Return True if a key has another value than its default."""
+        default = type(self).model_fields[key].get_default(call_default_factory=True)
+        return bool(getattr(self, key) != default)

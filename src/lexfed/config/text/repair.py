@@ -51,7 +51,10 @@ def without_keys(
 
 
 def repaired_config(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[KeyPath]]:
-    """Return the configuration, if it can be made whole, and the paths of its wrong keys."""
+    """Return the configuration without its wrong keys, and the paths of those.
+
+    It is `None` if it cannot be made whole.
+    """
     tables: dict[str, Any] = copy.deepcopy(dict(raw))
     bad: set[KeyPath] = set()
     # A wrong required key is first taken out, then found missing; two turns suffice.

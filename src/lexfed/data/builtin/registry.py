@@ -131,12 +131,9 @@ def is_builtin(source: str) -> bool:
 
 
 def load_builtin(name: str, **params: int) -> BuiltinSource:
-    """Return the built-in source of a name.
+    """Return the built-in source of a name, or raise `ConfigError`.
 
     `params` may be `seed`, `sites`, and `patients` or `clients` of a synthetic source.
-
-    Raises:
-        ConfigError: if there is no such source or parameter, or its value is wrong.
     """
     if name not in _SOURCES:
         near = get_close_matches(name, BUILTIN_NAMES, n=1)

@@ -2,12 +2,11 @@
 """Lots: one random number per person, and the choice of test persons by them.
 
 Who is held back for testing, and who is at which simulated site, must not depend on who
-else is there: remove one row, and no other person may move. So every person draws a lot
-of their own, by a keyed hash under a key that is drawn for the run and stays secret.
-Without the key, lots of different persons are independent coins, whatever the persons'
-keys are, be they only the places of rows in a file. The coins of all others then have
-the same law with and without a person, which is what the proof needs
-(docs/theory/guarantees.md, Lemma 4).
+else is there. So every person draws a lot of their own, by a keyed hash under a key
+that is drawn for the run and stays secret. Without the key, lots of different persons
+are independent coins, whatever the persons' keys are, be they only the places of rows
+in a file: the coins of all others have the same law with and without a person, which is
+what the proof needs (docs/theory/guarantees.md, Lemma 4).
 
 A lot looks at no feature and no label, so the split respects the tiers. The price is
 that the size of the test set is `test_size` on average, not exactly.

@@ -7,9 +7,9 @@ table to simulate a federation: `partition_iid` deals persons out at random,
 person together, and neither lets one person's presence move another person to another
 site. A site may be empty: to fill it, or to refuse, would tell who is there.
 
-`partition_dirichlet` looks at a person's own label. It is for experiments: in a
-deployment people are not dealt out. A person with another label may be elsewhere, so
-how many are at each site is not public there, not even under replace-one.
+`partition_dirichlet` looks at a person's own label, for experiments only. A person
+with another label may be elsewhere, so how many are at each site is not public there,
+not even under replace-one.
 """
 
 import itertools
@@ -93,9 +93,6 @@ def partition_iid(table: Table, count: int, coins: LotKeys) -> Partition:
 
     Guarantees:
         A person's site depends on the person's key, `count` and `coins` only.
-
-    Raises:
-        ConfigError: if there is no site.
     """
     _check_count(count)
     lots = draw_lots(coins.sites, table.person_keys)
@@ -109,21 +106,16 @@ def partition_dirichlet(
     coins: LotKeys,
     generator: np.random.Generator,
 ) -> Partition:
-    """Return a partition in which every site has its own mix of labels.
+    """Return a partition in which every site has its own mix of labels, to simulate.
 
     For each label the `generator` draws the shares of the sites from
     Dirichlet(alpha, ..., alpha): the smaller alpha, the more the sites differ. A
     person's label is that of the first row; a number is cut in four equal parts of
     its declared range.
 
-    For simulations only: the layout depends on the labels.
-
     Guarantees:
         A person's site depends on the person's own key and label, and on what was
         drawn without looking at the data.
-
-    Raises:
-        ConfigError: if alpha is not above zero, or there is no site.
     """
     if not alpha > 0:
         raise ConfigError([Problem("sites", f"expected `alpha` > 0, got: {alpha}")])
@@ -144,17 +136,14 @@ def partition_dirichlet(
 
 
 def _dealt(table: Table, site_of: Integers, count: int) -> Partition:
-    return _grouped(site_of[table.persons], _numbered(count))
+    width = len(str(count))
+    names = tuple(f"site-{number:0{width}d}" for number in range(1, count + 1))
+    return _grouped(site_of[table.persons], names)
 
 
 def _check_count(count: int) -> None:
     if count < 1:
         raise ConfigError([Problem("sites", f"expected `count` >= 1, got: {count}")])
-
-
-def _numbered(count: int) -> tuple[str, ...]:
-    width = len(str(count))
-    return tuple(f"site-{number:0{width}d}" for number in range(1, count + 1))
 
 
 def _grouped(codes: Integers, names: tuple[str, ...]) -> Partition:

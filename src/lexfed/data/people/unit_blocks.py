@@ -3,8 +3,7 @@
 
 The guarantee is about a person, so what one person can contribute is bounded before
 training. Which rows stay is decided by the person key and the order of rows alone;
-dropping rows by what they hold would carry a protected value into the choice of rows,
-and so break the isolation of tiers.
+dropping rows by what they hold would break the isolation of tiers.
 
 All rows of a person weigh as much as one row of another person, so that a person's
 gradients can be averaged and clipped once as one vector. The block has the same
@@ -19,13 +18,13 @@ rests on their being secret, and they never leave a site.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from lexfed.arrays import Bools, Floats, Integers
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.table import Table
-from lexfed.errors import DataError
 from lexfed.terms import ExcessHandling
 
 
@@ -75,31 +74,27 @@ def cap_records(
     units = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
     beyond = placed[earlier_rows(units) >= records_per_person]
     kept = np.setdiff1d(placed, beyond)
-    if len(beyond) and excess != "drop":
-        raise _beyond_cap(table, beyond, records_per_person)
+    if excess != "drop":
+        what = f"more than {records_per_person} row(s) of one person"
+        hint = (
+            "raise `records_per_person` (more noise), or set "
+            '`excess_records = "drop"` to keep the first rows of each person'
+        )
+        _refuse_rows(table, beyond, "person-over-cap", what, hint)
     away = len(table) - len(placed)
     if len(kept) == len(table):
         return CappedTable(table, sites, 0, 0)
     return CappedTable(table.take(kept), sites[kept], len(beyond), away)
 
 
-def _beyond_cap(table: Table, rows: Integers, records_per_person: int) -> DataError:
-    what = f"more than {records_per_person} row(s) of one person"
-    hint = (
-        "raise `records_per_person` (more noise), or set "
-        '`excess_records = "drop"` to keep the first rows of each person'
-    )
-    return _at_rows(table, rows, "person-over-cap", what, hint).error()
-
-
-def _at_rows(table: Table, rows: Integers, kind: str, what: str, hint: str) -> Problems:
-    """Return the same problem of the person key at several rows."""
+def _refuse_rows(table: Table, rows: Integers, kind: str, what: str, hint: str) -> None:
+    """Raise the same problem of the person key at several rows, if there are any."""
     problems = Problems()
     for row in rows:
         file, line = table.files[table.file_codes[row]], int(table.rows[row])
         column = table.schema.person or ""
         problems.add(kind, what, file=file, column=column, row=line, hint=hint)
-    return problems
+    problems.raise_if_any()
 
 
 def sites_of_persons(persons: Integers, sites: Integers) -> Integers:
@@ -124,7 +119,7 @@ def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int
         "if keys are counted anew at every site, put the site's name before "
         "them; if people do move, raise `sites_per_person` (more noise)"
     )
-    _at_rows(table, np.sort(beyond), "person-at-sites", what, hint).raise_if_any()
+    _refuse_rows(table, np.sort(beyond), "person-at-sites", what, hint)
     return int((sites_of_persons(table.persons, sites) > 1).sum())
 
 
@@ -184,14 +179,7 @@ class UnitBlock:
 
     def where(self, chosen: Bools) -> "UnitBlock":
         """Return some of the units, in the same order."""
-        return UnitBlock(
-            self.inputs[chosen],
-            self.targets[chosen],
-            self.weights[chosen],
-            self.persons[chosen],
-            None if self.members is None else self.members[chosen],
-            None if self.keys is None else self.keys[chosen],
-        )
+        return UnitBlock(*(_at(values, chosen) for values in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -209,13 +197,11 @@ class PersonRows:
 
     def take(self, rows: Integers) -> "PersonRows":
         """Return the rows at these positions, in this order."""
-        return PersonRows(
-            self.inputs[rows],
-            self.targets[rows],
-            self.persons[rows],
-            None if self.members is None else self.members[rows],
-            None if self.keys is None else self.keys[rows],
-        )
+        return PersonRows(*(_at(values, rows) for values in vars(self).values()))
+
+
+def _at(values: Any, places: Bools | Integers) -> Any:
+    return None if values is None else values[places]
 
 
 def group_units(rows: PersonRows, records_per_person: int = 1) -> UnitBlock:

@@ -6,7 +6,6 @@ and Parquet and guesses kinds for a first configuration, `conversion.py` compare
 column with its declaration or reads it unclamped for profiles, and `checked_tables.py`
 puts it together: start there.
 
-A further file format belongs in `table_files.py`. Problems name a file, a
-column and a row, never a value; a file that cannot be read in full is
-refused, never shortened; a guess tells nothing but names and kinds.
+Problems name a file, a column and a row, never a value; a file that cannot be read in
+full is refused, never shortened; a guess tells nothing but names and kinds.
 """

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From files or frames to one checked table.
-
-Everything that is wrong in any of the sources is found before anything is raised.
-"""
+"""From files or frames to one checked table, or to everything that is wrong."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lexfed.arrays import Integers
 from lexfed.data.encoding import Encoding
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.reading.conversion import convert_column, key_texts
@@ -62,11 +58,7 @@ def raw_frames(
 def read_inputs(
     paths: Sequence[Path], encoding: Encoding, *, strict: bool = False
 ) -> Table:
-    """Read only what an encoding needs, to predict: no target and no keys.
-
-    Raises:
-        DataError: with every problem of every file.
-    """
+    """Read only what an encoding needs, to predict: no target and no keys."""
     schema = replace(encoding.schema, person=None, site=None)
     return read_files(
         paths, schema, strict=strict, target=False, columns=encoding.columns
@@ -142,15 +134,16 @@ def _table(
     if persons is None:
         # Without a key each row is a person; its place in its file is its key.
         persons = [f"{f}:{r}" for f, r in zip(file_codes, rows, strict=True)]
-    person_codes, person_keys = _codes_by_first(persons)
+    codes: dict[str, int] = {}  # numbered in the order of first appearance
+    numbered = [codes.setdefault(key, len(codes)) for key in persons]
     site_names, site_codes = (
         (files, file_codes)
         if sites is None
         else np.unique(np.array(sites, dtype=str), return_inverse=True)
     )
     return Table(
-        schema=schema, columns=columns, persons=person_codes, person_keys=person_keys,
-        sites=np.asarray(site_codes, dtype=np.int64),
+        schema=schema, columns=columns, persons=np.array(numbered, dtype=np.int64),
+        person_keys=tuple(codes), sites=np.asarray(site_codes, dtype=np.int64),
         site_names=tuple(str(name) for name in site_names),
         rows=rows, file_codes=file_codes, files=files, clamped=clamped,
         undeclared=undeclared,
@@ -165,10 +158,3 @@ def _keys(
         return None
     keys = [key_texts(key, f, problems) for f in frames if key in f.columns]
     return [text for texts in keys for text in texts]
-
-
-def _codes_by_first(keys: Sequence[str]) -> tuple[Integers, tuple[str, ...]]:
-    """Return a code for each key, numbered in the order of first appearance."""
-    codes: dict[str, int] = {}
-    numbered = [codes.setdefault(key, len(codes)) for key in keys]
-    return np.array(numbered, dtype=np.int64), tuple(codes)

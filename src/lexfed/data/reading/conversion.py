@@ -6,8 +6,7 @@ is a mistake in the source and refuses the table. What lies outside the declared
 range is clamped and what is not in the declared list becomes missing; both are
 counted, and both refuse the table in strict reading.
 
-Training clamps a number to its declared range; a profile looks for that range, so its
-numbers must be the ones in the file. Hence raw slots, one number each:
+A profile looks for the range, so it reads the numbers in the file, as raw slots:
 
     number                     the number, not clamped
     flag                       0 or 1
@@ -161,13 +160,9 @@ def _finite(raw: RawColumn, place: _Place) -> Floats:
 def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
     """Return the numbers in a column of texts, and where a text is not a number."""
     texts = raw.values.tolist()
-    try:
-        values = np.array([float(text) if text else np.nan for text in texts])
-        unreadable = np.zeros(len(texts), dtype=bool)
-    except ValueError:
-        parsed = [_float_or_none(text) for text in texts]
-        unreadable = np.array([value is None for value in parsed], dtype=bool)
-        values = np.array([0.0 if value is None else value for value in parsed])
+    parsed = [_float_or_none(text) for text in texts]
+    unreadable = np.array([value is None for value in parsed], dtype=bool)
+    values = np.array([0.0 if value is None else value for value in parsed])
     # Python reads 1_000 as a number; no author of a table means that.
     unreadable |= np.array(["_" in text for text in texts], dtype=bool)
     return values.astype(np.float64), unreadable
@@ -212,10 +207,7 @@ def _category(
 
 
 class RawDeclaration(Protocol):
-    """The part of a column's declaration that reading it needs.
-
-    `values` is the list of a category, if there is one.
-    """
+    """The part of a column's declaration that reading it needs."""
 
     @property
     def name(self) -> str: ...  # noqa: D102

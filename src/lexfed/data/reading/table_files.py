@@ -5,9 +5,8 @@ A file that cannot be read in full is a problem, never a shorter table: a trunca
 archive, a line with the wrong number of fields, a byte that is not UTF-8.
 
 `guess_columns` is a first guess at a file's columns, for a person to complete. It tells
-names and kinds only: ranges and category lists copied from the data into a
-configuration would be published with it, and tell that a person is 104 years old or has
-a rare disease.
+names and kinds only: ranges and category lists copied from the data would be published
+with the configuration, and tell that a person is 104 years old or has a rare disease.
 """
 
 import csv
@@ -227,8 +226,7 @@ class ColumnGuess:
 def guess_columns(path: Path) -> tuple[ColumnGuess, ...]:
     """Return a guess for every column of a CSV or Parquet file, in its order.
 
-    Raises:
-        DataError: if the file cannot be read, or has no rows.
+    `DataError` tells that the file cannot be read, or has no rows.
     """
     problems = Problems()
     frame = read_file(path, None, problems)
