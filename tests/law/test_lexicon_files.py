@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from lexfed.law.tagger.words.lexicon import LANGUAGES, MEANINGS, parse_lexicon
+from lexfed.law.tagger.words.lexicon import LANGUAGES, MEANINGS, build_lexicon
 from lexfed.law.tagger.words.normalisation import fold, words
 
 HEADER = "term\tcategory\tweight\tgloss\tnote"
@@ -103,7 +103,8 @@ def test_lines_are_sorted_by_category_and_term(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_category_has_terms_and_every_line_is_read(name: str) -> None:
     text = read(name)
-    entries = parse_lexicon(name.removesuffix(".tsv"), text.splitlines(), name)
+    lexicon = build_lexicon({name.removesuffix(".tsv"): text.encode()}, name)
+    entries = {entry for found in lexicon.terms.values() for entry in found}
     assert {entry.meaning for entry in entries} == MEANINGS
     assert len(entries) == len(rows(text))
 

@@ -8,7 +8,6 @@ from lexfed.law.tagger.words.lexicon import (
     LANGUAGES,
     build_lexicon,
     load_lexicon,
-    parse_lexicon,
 )
 from lexfed.law.tagger.words.readings import NOTHING, languages_read, read_phrase, votes
 
@@ -55,12 +54,12 @@ def test_words_that_share_their_consonants_are_all_kept() -> None:
 )  # fmt: skip
 def test_a_wrong_line_is_named(line: str) -> None:
     with pytest.raises(ConfigError, match=r"mine\.tsv:2"):
-        parse_lexicon("de", ["kunde\tword\t0\tcustomer", line], "mine.tsv")
+        build_lexicon({"de": f"kunde\tword\t0\tcustomer\n{line}".encode()}, "mine.tsv")
 
 
 def test_a_file_is_parsed_in_its_order() -> None:
-    entries = parse_lexicon("de", GERMAN.decode().splitlines(), "mine.tsv")
-    assert [entry.term for entry in entries][:2] == ["geburtsdatum", "größe"]
+    terms = [found[0].term for found in build_lexicon({"de": GERMAN}).terms.values()]
+    assert terms[:2] == ["geburtsdatum", "größe"]
 
 
 @pytest.mark.parametrize(

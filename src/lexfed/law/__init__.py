@@ -8,7 +8,7 @@ to a column, `decisions.py` joins a source's tags with people's decisions,
 in sentences and keeps the origin of a decision. The `tagger` makes suggestions.
 
 To add a law, write a catalogue; no code is needed. A person's decision always
-stands, a column without a tag is refused, and merging takes the strictest
-tier. Dictionaries of tags, proposals and consultations are written to logs:
-their keys stay. Evidence from values never leaves the machine that holds them.
+stands, and a column without a tag is refused. Dictionaries of tags, proposals and
+consultations are written to logs: their keys stay. Evidence from values never leaves
+the machine that holds them.
 """

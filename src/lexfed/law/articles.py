@@ -88,10 +88,8 @@ def load_catalogues(
     seen: set[str] = set()
     problems = []
     for catalogue in loaded:
-        where, hint = (
-            f"catalogue `{catalogue.title}`",
-            "give rules of your own names of their own",
-        )
+        where = f"catalogue `{catalogue.title}`"
+        hint = "give rules of your own names of their own"
         ids = {rule.article.id for rule in catalogue.rules}
         for name in sorted(ids & seen):
             what = f"rule `{name}` is in another catalogue too"

@@ -13,10 +13,8 @@
     otherwise = true                 # only if no other rule of the category applied
     obligation = "..."               # in plain words of our own
 
-A column's tier says how strongly it is protected; which articles apply is a second
-question, answered per jurisdiction. Laws differ: political opinions are in Art. 9 GDPR
-and not in the CCPA's list, precise positions the other way round. Both answers stand
-side by side; the tier is the strictest reading.
+Laws differ: political opinions are in Art. 9 GDPR and not in the CCPA's list, precise
+positions the other way round.
 """
 
 import hashlib
@@ -105,8 +103,7 @@ class LawCatalogue:
 def load_catalogue(name: str | Path) -> LawCatalogue:
     """Read a built-in catalogue by its name, or a file.
 
-    Raises:
-        ConfigError: with every problem of the file.
+    `ConfigError` has every problem of the file.
     """
     if isinstance(name, str) and name in BUILT_IN:
         return _built_in(name)
@@ -142,7 +139,7 @@ def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
         raise ConfigError([Problem(where, "not TOML: nested too deeply")]) from error
     except ValueError as error:  # of the encoding, the grammar, a number too long
         raise ConfigError([Problem(where, f"not TOML: {error}")]) from error
-    problems = [*_hidden(plain, where), *_head_problems(plain, where)]
+    problems = list(_head_problems(plain, where))
     rows = plain.get("rule", [])
     rules = rows if isinstance(rows, list) else []
     seen: set[str] = set()
@@ -165,14 +162,12 @@ def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
     )
 
 
-def _hidden(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
+def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
     for place, character in hidden_texts(plain):
         key = visible(".".join(map(str, place)))
-        what = f"`{key}`: expected visible characters, found `{character}`"
-        yield Problem(where, what)
-
-
-def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
+        yield Problem(
+            where, f"`{key}`: expected visible characters, found `{character}`"
+        )
     if plain.get("version") != 1:
         yield Problem(where, f"expected `version = 1`, got: {plain.get('version')!r}")
     for key in ("jurisdiction", "title"):

@@ -26,8 +26,6 @@ from lexfed.tiers import Tier
 
 UNNAMED = "stated"
 """The category of a column whose tier a person stated without naming a category."""
-
-
 PERSON_KEY = "key of the person"
 """Description of a column that a configuration names as `data.person`."""
 
@@ -56,11 +54,7 @@ def suggest_by_names(
     settings: TaggerSettings,
     person: str | None = None,
 ) -> dict[str, Suggestion]:
-    """Return the tagger's suggestions for columns by their names alone, by name.
-
-    `names` are those of the columns of one table, among them that of the `person`
-    key.
-    """
+    """Return the tagger's suggestions for columns of one table by their names alone."""
     columns = [
         DescribedColumn(table, name, PERSON_KEY if name == person else "")
         for name in names
@@ -78,7 +72,7 @@ def tag_schema(
     catalogues: Sequence[LawCatalogue] = (),
     suggestions: Mapping[str, Suggestion] | None = None,
 ) -> TaggedSchema:
-    """Return the schema with every column tagged.
+    """Return the schema with every column tagged, or raise `ConfigError`.
 
     Tags in `declared` came with the source; those of other columns are left out, so
     that a run may use fewer columns. With `jurisdictions` only their articles are kept
@@ -90,18 +84,15 @@ def tag_schema(
         A column that a person tagged has the articles of its category and tier, or
             those of the source if the person named none that catalogues know.
         What a person overruled is kept beside the decision.
-
-    Raises:
-        ConfigError: naming every untagged column.
     """
     suggestions = suggestions or {}
     sources = {source for column in schema.columns for source in column.sources}
     known = {*schema.names, *schema.keys, *sources}
-    tags = {
-        name: tag if jurisdictions is None else _within(tag, jurisdictions)
-        for name, tag in declared.items()
-        if name in known
-    }
+    tags = {name: tag for name, tag in declared.items() if name in known}
+    if jurisdictions is not None:
+        for name, tag in list(tags.items()):
+            kept = (o for o in tag.obligations if o.jurisdiction in jurisdictions)
+            tags[name] = replace(tag, obligations=tuple(kept))
     named = [name for name in stated if name in known] if catalogues else []
     columns = [
         suggestions[name].column if name in suggestions else DescribedColumn("", name)
@@ -109,15 +100,23 @@ def tag_schema(
     ]
     mentioned = dict(zip(named, words_of(columns), strict=True))
     for name, decision in stated.items():
-        words, tier = mentioned.get(name, frozenset()), decision.tier
-        found = _proposal(tags.get(name), suggestions.get(name))
-        before = tags.get(name) if decision.category not in TIER_OF else None
-        if before:
+        before, tier = tags.get(name), decision.tier
+        found: Proposal | None = None
+        if before is not None:
+            found = Proposal(before.tier, before.category, "generator", before.reason)
+        elif name in suggestions:
+            found = Proposal.of(suggestions[name])
+        if before is not None and decision.category not in TIER_OF:
             category = decision.category or before.category
             obligations = before.obligations
         else:
             category = decision.category or UNNAMED
-            obligations = _obligations(tier, category, words, catalogues)
+            words = mentioned.get(name, frozenset())
+            articles = articles_of(tier.label, category, words, catalogues)
+            obligations = tuple(
+                Obligation(each.jurisdiction, each.reference, each.id)
+                for each in articles
+            )
         tags[name] = Tag(tier, category, obligations, decision.reason, "person", found)
     asked = Consultation.of(catalogues, bool(suggestions)) if stated else Consultation()
     return TaggedSchema(schema, tags, asked)
@@ -130,33 +129,7 @@ def articles_known(tag: Tag, asked: Consultation) -> bool:
     """
     if tag.by != "person":
         return True
-    before = tag.proposal
-    if before is not None and (before.by, before.category) == (
-        "generator",
-        tag.category,
-    ):
+    before, kept = tag.proposal, ("generator", tag.category)
+    if before is not None and (before.by, before.category) == kept:
         return True
     return bool(asked.catalogues) and tag.category in TIER_OF
-
-
-def _proposal(before: Tag | None, found: Suggestion | None) -> Proposal | None:
-    if before is not None:
-        return Proposal(before.tier, before.category, "generator", before.reason)
-    return None if found is None else Proposal.of(found)
-
-
-def _obligations(
-    tier: Tier,
-    category: str,
-    mentioned: frozenset[str],
-    catalogues: Iterable[LawCatalogue],
-) -> tuple[Obligation, ...]:
-    return tuple(
-        Obligation(article.jurisdiction, article.reference, article.id)
-        for article in articles_of(tier.label, category, mentioned, catalogues)
-    )
-
-
-def _within(tag: Tag, jurisdictions: Collection[str]) -> Tag:
-    kept = tuple(o for o in tag.obligations if o.jurisdiction in jurisdictions)
-    return replace(tag, obligations=kept)

@@ -2,11 +2,9 @@
 r"""Suggestions in sentences, and the origin of a decision as far as software can tell.
 
 A data-protection officer must be able to disagree with every line. Sentences name
-rules and evidence, never a value.
-
-The origin is kept beside the tags and, with them, in the log: the proposal before a
-person decided, the evidence for it, and the digests of the files by which it can be
-computed again.
+rules and evidence, never a value. The origin is kept beside the tags and, with them, in
+the log: the proposal before a person decided, the evidence for it, and the digests of
+the files by which it can be computed again.
 
     asked      {"catalogues": [{"jurisdiction", "digest"}, ...],
                 "tagger": {"lexicon", "packs", "model": digests}}
@@ -40,8 +38,9 @@ KIND_WORDS = {
 """The source of evidence, in one word."""
 
 PUBLIC_KINDS = ("name", "description", "pack", "semantics", "table")
-"""Evidence that rests on the schema alone. Values and what is counted from them stay
-at the site that holds them, so no sentence that leaves it may repeat the rest."""
+"""Evidence that rests on the schema alone; no sentence that leaves the site that holds
+the values may repeat the rest.
+"""
 
 NOTHING_KNOWN = "nothing is known about it, so it is protected like most of its table"
 _WIDTH = 88
@@ -168,10 +167,6 @@ class Ground:
     weight: str
     text: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the reason as plain data."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Ground":
         """Return the reason of plain data; an unknown field is an error."""
@@ -183,12 +178,8 @@ class Ground:
 class Proposal:
     """The tier and category proposed for a column before a person decided.
 
-    Attributes:
-        by: `rule` for the tagger, `generator` for a source that knows its columns.
-        review: whether the tagger asked for a person.
-
-    Raises:
-        ConfigError: if the author is unknown.
+    It is `by` a `rule` of the tagger, or the `generator` of a source that knows its
+    columns; `review` tells that the tagger asked for a person.
     """
 
     tier: Tier
@@ -222,8 +213,8 @@ class Proposal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the proposal as plain data."""
-        return {**asdict(self), "tier": self.tier.label,
-                "evidence": [ground.to_dict() for ground in self.evidence]}  # fmt: skip
+        evidence = [asdict(ground) for ground in self.evidence]
+        return {**asdict(self), "tier": self.tier.label, "evidence": evidence}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Proposal":
@@ -241,9 +232,7 @@ class Proposal:
 class Consultation:
     """The catalogues and the tagger that were asked, by digest; false if none was.
 
-    Attributes:
-        catalogues: jurisdiction and digest of every catalogue.
-        tagger: digests of the parts of the tagger; empty if it was not asked.
+    Catalogues stand with their jurisdictions, the tagger with the digests of its parts.
     """
 
     catalogues: tuple[tuple[str, str], ...] = ()
@@ -284,9 +273,7 @@ PARTS = ("lexicon", "packs", "model")
 
 @cache
 def fingerprint() -> Mapping[str, str]:
-    """Return the digest of every part of the tagger's data.
-
-    Suggestions change when these files do; the digests tell which files to ask again.
+    """Return the digest of every part of the tagger's data, which suggestions rest on.
 
     Guarantees:
         A changed byte, and a file more or less, changes the digest of its part.

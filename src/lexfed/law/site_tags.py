@@ -51,11 +51,8 @@ class SiteTag:
 class MergedTag:
     """The tag of a column that all sites together give.
 
-    Attributes:
-        tier: the strictest of all.
-        category: the one that most sites of that tier named.
-        review: whether a site asked for a person, or the sites disagree.
-        by_site: the tag of every site that has the column, by the site's name.
+    `tier` is the strictest of all, `category` the one that most sites of that tier
+    named; `review` tells that a site asked for a person, or that the sites disagree.
     """
 
     table: str
@@ -75,15 +72,13 @@ class MergedTag:
 def merge_site_tags(sites: Mapping[str, Sequence[SiteTag]]) -> tuple[MergedTag, ...]:
     """Return one tag for every column that any site has.
 
-    Columns come in the order of the sites' names and of their own lists.
+    Columns come in the order of the sites' names and of their own lists; a column that
+    a site names twice raises `DataError`.
 
     Guarantees:
         No site's tier is above the merged one.
         Sites that disagree make a column that a person must look at.
         The order in which sites answer changes nothing.
-
-    Raises:
-        DataError: if a site names a column twice.
     """
     columns: dict[tuple[str, str], dict[str, SiteTag]] = {}
     problems = []

@@ -7,7 +7,7 @@ column is used without one: an untagged column is refused, not guessed.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lexfed.data.encoding import effective_tiers
 from lexfed.data.schema import Column, Schema
@@ -18,7 +18,6 @@ from lexfed.law.tagger.suggestions import TIER_OF
 from lexfed.tiers import Tier
 
 Author = Literal["rule", "person", "generator"]
-AUTHORS: tuple[Author, ...] = ("rule", "person", "generator")
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,6 @@ class Tag:
         reason: one sentence a data-protection officer can agree or disagree with.
         by: its author: a rule, a person or the generator of synthetic data.
         proposal: the tag of the tagger or the source that a person decided about.
-
-    Raises:
-        ConfigError: if no reason is given or the author is unknown.
     """
 
     tier: Tier
@@ -70,7 +66,7 @@ class Tag:
     def __post_init__(self) -> None:
         if not self.reason.strip():
             raise ConfigError([Problem("tag", "a tag needs a reason")])
-        if self.by not in AUTHORS:
+        if self.by not in get_args(Author):
             raise ConfigError([Problem("tag", f"unknown author `{self.by}`")])
 
     @property
@@ -116,10 +112,8 @@ class Tag:
 class TaggedSchema:
     """A schema in which every column, the target included, has a tag.
 
-    Attributes:
-        tags: by column, and by source of an engineered column.
-        asked: the catalogues and the tagger that were asked; empty if they were not
-            needed, because all tags came with the source.
+    `tags` are by column, and by source of an engineered column; `asked` is empty if all
+    tags came with the source.
 
     Guarantees:
         Every column has a tag, and so has every source of an engineered column.

@@ -40,10 +40,8 @@ _ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...]:
     """Return the columns of a CSV, TSV, Parquet or SQL file, recognised by its name.
 
-    Values are sampled from the first `sample` rows; with 0 columns have names only.
-
-    Raises:
-        DataError: if the file holds no columns that could be tagged.
+    Values are sampled from the first `sample` rows; with 0 columns have names only. A
+    file without columns that could be tagged raises `DataError`.
     """
     kind = path.suffix.lower()
     if kind in (".parquet", ".pq"):
@@ -56,9 +54,7 @@ def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...
 def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
     """Return the columns that a schema file lists, in its order.
 
-    Raises:
-        DataError: naming every line without a column name or with one that is there
-            already.
+    `DataError` names every line without a column name or with one that was there.
     """
     if path.suffix.lower() in (".sql", ".ddl"):
         return columns_of_sql(read_text(path), str(path))
@@ -71,19 +67,14 @@ def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
             "`--schema` out"
         )
         raise DataError([Problem(f"`{path}`", what, hint)])
-    columns, problems = [], []
-    seen: set[tuple[str, str]] = set()
+    found = []
     for line, row in rows:
-        if not any(row):
-            continue
-        cells = dict(zip(header, row, strict=False))
-        table, name, text, dtype = (cells.get(key, "").strip() for key in _FIELDS)
-        column = DescribedColumn(table, name, text, dtype)
-        problem = _problem(column, seen)
-        if problem:
-            problems.append(Problem(f"{path}:{line}", problem))
-        columns.append(column)
-    return _checked(columns, problems, path)
+        if any(row):
+            cells = dict(zip(header, row, strict=False))
+            table, name, text, dtype = (cells.get(key, "").strip() for key in _FIELDS)
+            column = DescribedColumn(table, name, text, dtype)
+            found.append((column, f"{path}:{line}", ""))
+    return _checked(found, path)
 
 
 def table_name(path: PurePath) -> str:
@@ -111,15 +102,22 @@ def _short(name: str) -> str:
 
 
 def _checked(
-    columns: Sequence[DescribedColumn], problems: Sequence[Problem], path: Path
+    found: Sequence[tuple[DescribedColumn, str, str]], path: Path
 ) -> tuple[DescribedColumn, ...]:
+    """Return columns, or raise their problems; each has its place and field."""
+    seen: set[tuple[str, str]] = set()
+    problems = [
+        Problem(where, f"{field}{problem}")
+        for column, where, field in found
+        if (problem := _problem(column, seen))
+    ]
     if problems:
         more = len(problems) - _MOST_PROBLEMS
         tail = [Problem("", f"and {more} more")] if more > 0 else []
         raise DataError([*problems[:_MOST_PROBLEMS], *tail])
-    if not columns:
+    if not found:
         raise DataError([Problem(f"`{path}`", "it has no columns")])
-    return tuple(columns)
+    return tuple(column for column, _, _ in found)
 
 
 def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -140,17 +138,12 @@ def _table(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
     header = [name.strip() for name in next(rows, (1, []))[1]]
     # A ragged row says nothing about the others; what it has is taken.
     taken = [row for _, (_, row) in zip(range(sample), rows, strict=False)]
-    table = table_name(path)
-    columns, problems = [], []
-    seen: set[tuple[str, str]] = set()
+    found = []
     for at, name in enumerate(header):
         values = tuple(row[at] for row in taken if at < len(row)) if sample else None
-        column = DescribedColumn(table, name, "", "", values)
-        problem = _problem(column, seen)
-        if problem:
-            problems.append(Problem(f"{path}:1", f"field {at + 1}: {problem}"))
-        columns.append(column)
-    return _checked(columns, problems, path)
+        column = DescribedColumn(table_name(path), name, "", "", values)
+        found.append((column, f"{path}:1", f"field {at + 1}: "))
+    return _checked(found, path)
 
 
 def _parquet(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
@@ -161,38 +154,24 @@ def _parquet(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
     try:
         file = pyarrow.parquet.ParquetFile(path)
         schema = file.schema_arrow
-        rows: dict[str, list[object]] = {}
-        for batch in file.iter_batches(batch_size=max(1, sample)):
-            rows = batch.to_pydict() if sample else {}
-            break
+        batch = next(file.iter_batches(batch_size=max(1, sample)), None)
+        rows = batch.to_pydict() if sample and batch is not None else {}
     except (OSError, pyarrow.ArrowException) as error:
         what = "is not a Parquet file that can be read"
         raise DataError([Problem(f"`{path}`", what)]) from error
-    columns = []
+    found = []
     for field in schema:
-        notes = {
-            k.decode("utf-8", "replace"): v for k, v in (field.metadata or {}).items()
-        }
-        text = notes.get("description", notes.get("comment", b"")).decode(
-            "utf-8", "replace"
-        )
-        found = rows.get(field.name)
-        # A gap keeps its place: values in the same place belong to the same row.
-        values = (
-            None
-            if found is None
-            else tuple("" if value is None else str(value) for value in found)
-        )
-        columns.append(
-            DescribedColumn(table_name(path), field.name, text, str(field.type), values)
-        )
-    seen: set[tuple[str, str]] = set()
-    problems = [
-        Problem(f"`{path}`", problem)
-        for column in columns
-        if (problem := _problem(column, seen))
-    ]
-    return _checked(columns, problems, path)
+        notes = field.metadata or {}
+        text = notes.get(b"description", notes.get(b"comment", b""))
+        described = (text.decode("utf-8", "replace"), str(field.type))
+        values = None
+        if field.name in rows:
+            # A gap keeps its place: values in the same place belong to the same row.
+            cells = rows[field.name]
+            values = tuple("" if value is None else str(value) for value in cells)
+        column = DescribedColumn(table_name(path), field.name, *described, values)
+        found.append((column, f"`{path}`", ""))
+    return _checked(found, path)
 
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -202,16 +181,12 @@ _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf
 
 
 def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
-    """Return the text of a file.
+    """Return the text of a file, or raise `DataError` if it has none.
 
     UTF-8 and UTF-16 with a mark are recognised; other bytes are read as Windows-1252,
-    in which every name stays readable enough to be tagged.
-
-    At most `limit` bytes are read. A longer file is an error if it has to be `whole`,
-    and is cut at its last line end otherwise.
-
-    Raises:
-        DataError: if it cannot be read, is not text, or is too long.
+    in which every name stays readable enough to be tagged. At most `limit` bytes are
+    read. A longer file is an error if it has to be `whole`, and is cut at its last line
+    end otherwise.
     """
     try:
         # Only so much is unpacked as is read: a small file may hold a large one.
@@ -230,22 +205,14 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
             raise DataError([Problem(f"`{path}`", f"more than {limit} bytes")])
         content = content[: content.rfind(b"\n", 0, limit) + 1]
     encoding = next((e for mark, e in _MARKS.items() if content.startswith(mark)), "")
-    if not encoding:
-        if b"\x00" in content:
-            raise _not_text(path)
-        encoding = "utf-8" if _is_utf8(content) else "cp1252"
+    if not encoding and b"\x00" in content:
+        raise _not_text(path)
     try:
-        return content.decode(encoding, "strict" if encoding != "cp1252" else "replace")
+        return content.decode(encoding or "utf-8")
     except UnicodeDecodeError as error:
-        raise _not_text(path) from error
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+        if encoding:
+            raise _not_text(path) from error
+        return content.decode("cp1252", "replace")
 
 
 def _not_text(path: Path) -> DataError:

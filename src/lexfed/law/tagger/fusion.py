@@ -9,9 +9,8 @@ probabilities of its own. They are mixed by their shares:
     semantics  =  statistics * facts  +  (1 - statistics) * network
 
 Facts are what is recognised in values, and evidence that says outright what a column is
-(`TagEvidence.outright`): a looked-up standard, a name that is nothing but a noun and a
-word about it. They speak in both parts, so that no network can talk over a check digit.
-A part that is not there takes no share.
+(`TagEvidence.outright`). They speak in both parts, so that no network can talk over a
+check digit. A part that is not there takes no share.
 
 A tier's probability is the sum of its categories'. The score is the expected
 sensitivity: 1 for special and identifying data, 1/2 for other personal data, 0 for

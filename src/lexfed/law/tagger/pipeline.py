@@ -119,14 +119,11 @@ def _tag(
     dominant = dominant_tier(fused for fused, _, _ in weighed)
     for column, (fused, chances, evidence) in zip(table.columns, weighed, strict=True):
         raised = raised_to_table_tier(fused, chances, dominant, settings)
+        evidence.sort(key=lambda item: (-abs(item.weight), item.text))
         yield Suggestion(
             column, raised.tier, raised.category, round(raised.score, 4),
-            raised.review, tuple(sorted(evidence, key=_order)), table.languages[0],
+            raised.review, tuple(evidence), table.languages[0],
         )  # fmt: skip
-
-
-def _order(item: TagEvidence) -> tuple[float, str]:
-    return -abs(item.weight), item.text
 
 
 def _from_values(columns: Sequence[DescribedColumn]) -> Sequence[Sequence[TagEvidence]]:
@@ -158,10 +155,7 @@ def network_probabilities(
 ) -> dict[int, Mapping[str, float]]:
     """Return the probabilities of the categories, by the place of each column.
 
-    Empty if the network has no share.
-
-    Raises:
-        ConfigError: if the files of the network are missing or damaged.
+    They are empty if the network has no share.
     """
     if settings.alpha == 1.0 or not tables:
         return {}

@@ -9,11 +9,10 @@ Beside each strength stands the one that chance reaches in 1 of 100,000 pairs of
 independent columns: a chi-square variable of d degrees of freedom exceeds its mean by
 2√(dx) + 2x with a chance of at most exp(-x) [LM00, lemma 1].
 
-A postcode tells something of ethnic origin, a medicine of a disease. A column that is
-not sensitive itself is reported as a proxy of the sensitive columns of its table with
-which it is associated, above `LEAST` and above chance. Proxies never change a tier: if
-they did, every column of a medical table would become health data by its correlation
-with age.
+A column that is not sensitive itself is reported as a proxy of the sensitive columns of
+its table with which it is associated, above `LEAST` and above chance. Proxies never
+change a tier: if they did, every column of a medical table would become health data by
+its correlation with age.
 
 [Ber13] Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013.
 [LM00]  Laurent, Massart, Adaptive estimation of a quadratic functional, 2000.

@@ -9,6 +9,7 @@ statements other than these are ignored.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from lexfed.errors import DataError, Problem
@@ -51,21 +52,17 @@ def columns_of_sql(text: str, where: str) -> tuple[DescribedColumn, ...]:
     at = 0
     while at < len(tokens):
         if _words(tokens, at, "create"):
-            end, found = _create(tokens, at)
+            at, found = _create(tokens, at)
             columns += found
-            at = end
         elif _words(tokens, at, "comment", "on", "column"):
             at = _comment(tokens, at + 3, comments)
         else:
             at += 1
-    described = [
-        DescribedColumn(
-            c.table, c.name, comments.get((c.table, c.name), c.description), c.dtype
-        )
-        for c in columns
-    ]
-    _check(described, where)
-    return tuple(described)
+    for number, each in enumerate(columns):
+        text = comments.get((each.table, each.name), each.description)
+        columns[number] = replace(each, description=text)
+    _check(columns, where)
+    return tuple(columns)
 
 
 def _check(columns: Sequence[DescribedColumn], where: str) -> None:

@@ -9,9 +9,8 @@
     uniqueness    different values over values
     missingness   missing values over all values
     length        the mean length, over 64 characters
-    divergence    Kullback-Leibler's, from a stated reference, as 1 - exp(-KL); the
-                  reference is the uniform distribution over the values seen, unless
-                  another one is given
+    divergence    Kullback-Leibler's, from a stated reference or else the uniform
+                  distribution over the values seen, as 1 - exp(-KL)
 
 High uniqueness alone says nothing: row numbers and measurements have it too. The
 figures are computed from people's data and stay on this machine; evidence carries

@@ -3,9 +3,6 @@
 
 Four tiers and 27 categories; a category belongs to one tier. The names are those of
 `lexfed.tiers`, so a suggestion that a person accepts becomes a tag as it is.
-
-A column may carry a sample of its values. They stay on this machine: they are left
-out of `repr`, of every evidence sentence and of everything that is written or sent.
 """
 
 from collections.abc import Mapping
@@ -40,12 +37,9 @@ CATEGORIES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 CATEGORIES = tuple(c for tier in TIERS for c in CATEGORIES_OF[tier])
 """All 27 categories, tier by tier: the order of every score vector."""
-
 TIER_OF: Mapping[str, str] = MappingProxyType(
     {category: tier for tier in TIERS for category in CATEGORIES_OF[tier]}
 )
-"""The tier of every category."""
-
 EvidenceKind = Literal[
     "name", "description", "pack", "values", "statistics", "semantics", "table",
     "person",
@@ -125,7 +119,6 @@ class Suggestion:
     """The tagger's reading of a column; a person may overrule all of it.
 
     Attributes:
-        tier: the likeliest one, as is the category within it.
         score: expected sensitivity, from 0 (about no one) to 1.
         review: whether a person must look, as evidence is weak or in conflict.
         evidence: the reasons, the strongest first.
@@ -143,10 +136,6 @@ class Suggestion:
     proxies: tuple[Proxy, ...] = ()
 
 
-TIER_COUNTS = (3, 4)
-"""Numbers of tiers to choose from: with three, identifiers count as special."""
-
-
 @dataclass(frozen=True)
 class TaggerSettings:
     """Settings of a tagging; the defaults were chosen on the development columns.
@@ -156,11 +145,8 @@ class TaggerSettings:
         statistics: share of values and statistics against the semantic network.
         low: the chance of being special or identifying from which on a person looks.
         high: the chance from which on no person needs to look any more.
-        tiers: number of tiers, 3 or 4.
+        tiers: number of tiers; of three, identifiers count as special.
         without: names of packs that are not used, to measure on unseen schemas.
-
-    Raises:
-        ConfigError: naming every setting that is out of range.
     """
 
     alpha: float = 0.4
@@ -181,7 +167,7 @@ class TaggerSettings:
             problems.append(
                 Problem("`low`", f"must be below `high` ({self.high}), got: {self.low}")
             )
-        if self.tiers not in TIER_COUNTS:
+        if self.tiers not in (3, 4):
             problems.append(Problem("`tiers`", f"expected 3 or 4, got: {self.tiers}"))
         if problems:
             raise ConfigError(problems)

@@ -46,8 +46,7 @@ def evidence_of_values(
 ) -> tuple[tuple[TagEvidence, ...], ...]:
     """Return the evidence of each column's values, in the order of the columns.
 
-    Columns may be of several tables; pairs of coordinates are looked for among the
-    neighbours of a table.
+    Pairs of coordinates are looked for among the columns of one table.
     """
     samples = [sample_of(column) for column in columns]
     tables: dict[str, list[int]] = {}

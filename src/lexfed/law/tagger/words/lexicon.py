@@ -175,23 +175,6 @@ def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
     )  # fmt: skip
 
 
-def parse_lexicon(
-    language: str, lines: Iterable[str], where: str
-) -> list[LexiconEntry]:
-    """Return the entries of one file, in its order.
-
-    Raises:
-        ConfigError: naming every line that is not a term, a meaning and a weight.
-    """
-    text = "\n".join(lines).encode()
-    build_lexicon({language: text}, where)
-    return [
-        _entry(fields, language)
-        for _, _, fields in lines_of(0, text)
-        if fields[1:2] != ["category"]
-    ]
-
-
 def _entry(fields: Sequence[str], language: str) -> LexiconEntry:
     term = fields[0].strip().lower()
     gloss = fields[3].strip() if len(fields) > 3 else ""
