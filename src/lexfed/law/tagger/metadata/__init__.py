@@ -6,7 +6,6 @@ as tables, `table_roles.py` decides what the rows of a table are about and appli
 role to each column, `packs.py` reads the standards in `../packs/`, recognises them and
 uses the others as precedent.
 
-To add a standard, add a pack; to change a rule, change its row and keep its
-number, which explanations quote. The order of the columns in a table must not
-change what is suggested.
+A rule keeps its number, which explanations quote. The order of the columns in a table
+must not change what is suggested.
 """

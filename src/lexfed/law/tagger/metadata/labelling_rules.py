@@ -126,7 +126,7 @@ _KINDS = (
 
 
 def dtype_kind(dtype: str) -> str:
-    """Return the kind of values of a type, or an empty text if it says nothing."""
+    """Return the kind of values of a type; empty if it says nothing."""
     lowered = dtype.lower()
     return next(
         (kind for kind, marks in _KINDS if any(mark in lowered for mark in marks)), ""
@@ -136,8 +136,7 @@ def dtype_kind(dtype: str) -> str:
 class RoleFlip(NamedTuple):
     """A reading moved by its table's role: a share of its weight changes category.
 
-    `only` is the concept that the name must hold, in a table that is not medical;
-    empty for any name and table.
+    `only` is the concept that the name must hold, in a table that is not medical.
     """
 
     role: TableRole

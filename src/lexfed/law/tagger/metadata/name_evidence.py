@@ -40,13 +40,8 @@ _A = {noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}" for noun in NOUNS} |
 _CODE = re.compile(r"[A-Za-z]{0,4}[-._]?\d[\dA-Za-z._-]*")
 _LONG_WORD = re.compile(r"[A-Za-z]{5}")
 _MORE = _PAIR_WORDS | {
-    "relative",
-    "measure",
-    "deceased",
-    "created",
-    "income",
-    "sampling",
-}
+    "relative", "measure", "deceased", "created", "income", "sampling"
+}  # fmt: skip
 _SHORT_TEXT = 3
 FROM_TABLE = 0.75
 """Factor on a pair whose noun is the table's."""

@@ -7,10 +7,9 @@
     table   column   tier   category   dtype   short description
 
 A table is recognised as one of a pack by the rare names that both share: a name that
-half of all packs have (`id`, `date`) says little, one that a single pack has says
-much. Columns of a recognised table are looked up. The names of all packs together
-are also a body of precedent: a name probably means here what it means in every
-standard that has it.
+half of all packs have (`id`, `date`) says little. Columns of a recognised table are
+looked up. The names of all packs together are also a body of precedent: a name probably
+means here what it means in every standard that has it.
 """
 
 from collections import Counter
@@ -86,9 +85,8 @@ class PackIndex:
 def parse_pack(name: str, text: bytes) -> Pack:
     """Return the pack of a file.
 
-    Raises:
-        ConfigError: naming every line whose fields are missing, or whose tier is not
-            that of its category.
+    `ConfigError` names every line whose fields are missing, or whose tier is not that
+    of its category.
     """
     head: dict[str, str] = {}
     for line in text.split(b"\n", 12):
@@ -119,7 +117,10 @@ def index_packs(packs: Sequence[Pack]) -> PackIndex:
             for word in set(parts):
                 if len(word) > 1 and not word.isdigit():
                     used.setdefault(word, Counter())[intern(fields[3])] += 1
-        _vote(votes, used)
+        for word, counts in used.items():  # one vote a word
+            found = votes.setdefault(word, {})
+            for category, count in counts.items():
+                found[category] = found.get(category, 0.0) + count / counts.total()
     texts = tuple(pack.text for pack in packs)
 
     def decode(place: int) -> PackColumn:
@@ -137,15 +138,6 @@ def _row(pack: str, fields: Sequence[str]) -> PackColumn:
     return PackColumn(
         pack, intern(table), column, intern(category), intern(dtype), description
     )
-
-
-def _vote(votes: dict[str, dict[str, float]], used: Mapping[str, Counter[str]]) -> None:
-    """Add a pack's votes for the meanings of the words in its names, one a word."""
-    for word, counts in used.items():
-        total = counts.total()
-        found = votes.setdefault(word, {})
-        for category, count in counts.items():
-            found[category] = found.get(category, 0.0) + count / total
 
 
 @lru_cache(maxsize=1)
@@ -275,10 +267,11 @@ def _precedent(rows: Sequence[PackColumn], telling: float) -> Iterator[TagEviden
     weight = PRECEDENT * (1.0 + log(len(by_pack))) * telling
     for category, share in sorted(shares.items()):
         if share >= 0.2:
+            number = max(1, round(share * len(by_pack)))
             yield evidence_for(
                 "pack", category, weight * share,
-                f"the name stands for {category} in {_count(share, len(by_pack))} of "
-                f"{len(by_pack)} known standards",
+                f"the name stands for {category} in {number} of {len(by_pack)} known "
+                "standards",
             )  # fmt: skip
 
 
@@ -298,10 +291,6 @@ def _words_precedent(name: str, packs: PackIndex) -> Iterator[TagEvidence]:
                     "pack", category, weight,
                     f"names with `{word}` stand for {category} in known standards",
                 )  # fmt: skip
-
-
-def _count(share: float, total: int) -> int:
-    return max(1, round(share * total))
 
 
 def _shares(rows: Sequence[PackColumn]) -> Mapping[str, float]:

@@ -4,8 +4,7 @@
 `temperature` of a patient is health data, of a street sensor it is not (rule R1).
 The role is found by points, from the table's name and from what its columns surely
 are. Everything a column takes from its table is one of a few words, never a number,
-so that one more column next to it changes nothing unless it changes what the table
-is about.
+so that one more column next to it changes nothing unless it changes the role.
 """
 
 from collections import Counter
@@ -74,10 +73,8 @@ _PATIENTS = frozenset({"patient", "patients"})
 class TableView:
     """The facts about a table that its columns are read by.
 
-    Attributes:
-        role: the subject of the rows.
-        topic: the category that many of its telling columns belong to, or empty.
-        medical: whether its name says that the people are patients.
+    `topic` is the category that many of its telling columns belong to, or empty;
+    `medical` tells that its name, or its role, makes its people patients.
     """
 
     role: TableRole
@@ -179,11 +176,10 @@ def evidence_of_table(
     own: Mapping[str, float],
     view: TableView,
 ) -> Iterator[TagEvidence]:
-    """Yield the evidence of the table's role, given a column's own evidence.
+    """Yield the evidence of the table's role, given the sums of a column's own one.
 
     A flip (`labelling_rules.FLIPS`) takes a share of a reading's weight away and gives
-    it to the meaning of that reading in such a table. `own` has the sums of the
-    column's own evidence, by category.
+    it to the meaning of that reading in such a table.
     """
     about = f"the table is about {ROLE_TEXT[view.role]}"
     named, described = _concepts(name), _concepts(description)

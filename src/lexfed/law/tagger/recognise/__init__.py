@@ -6,8 +6,6 @@ Start with `recogniser.py` (`Recogniser`, `Sample`). Its rows are in `europe.py`
 arithmetic in `checksums.py`. `people.py`, `cell_words.py`, `measurements.py` and
 `table_context.py` look at more than single values.
 
-To add a recogniser, write its check and a row in one of the tables that
-`value_evidence.py` joins. `chance` is how often a random value of that shape is valid;
-the number of values that must fit follows from it. A pattern without a check digit
-should need its words in the name.
+A new row belongs in one of the tables that `value_evidence.py` joins. A pattern without
+a check digit should need its words in the name.
 """

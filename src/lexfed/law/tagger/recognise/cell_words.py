@@ -6,8 +6,7 @@ of the different values must be such words, and two of them at least; words that
 other things elsewhere (`white`, `single`) count only beside others.
 
 Free text is long and different in every row. Its subject decides (rule R12): clinical
-words make it health data, greetings a message; else it may be anything that someone
-wrote about a person, and a person should look.
+words make it health data, greetings a message; else a person should look.
 """
 
 import re

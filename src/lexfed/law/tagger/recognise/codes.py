@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Codes of diseases, procedures and medicines; genes, vehicles, accounts, goods.
 
-A code that looks like a number is still a code: `E11.9` is a diagnosis, not a float,
-and five digits are a procedure only where the name says so. A cell may hold a list of
-medical codes; then each of them has to fit.
+A code that looks like a number is still a code: `E11.9` is a diagnosis, and five digits
+are a procedure only where the name says so. A cell may hold a list of medical codes;
+then each of them has to fit.
 """
 
 import re

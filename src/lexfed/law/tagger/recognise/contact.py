@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to reach a person: e-mail, telephone, street, postcode, addresses of machines.
-
-Beside the addresses of machines stand what is kept with them: keys, secrets and user
-agents of browsers.
-"""
+"""Ways to reach a person, addresses of machines, and the secrets kept beside them."""
 
 import re
 from ipaddress import AddressValueError, IPv6Address

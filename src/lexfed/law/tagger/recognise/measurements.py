@@ -3,14 +3,13 @@
 
 Two columns of a table are a place if their names say so and their numbers are degrees;
 or if they are the only two of the table that vary little around a point away from
-zero, with four decimals and more, as the places of one country do: scores and rates
-scatter around zero or over their whole range. Three decimals are about a hundred
-metres, which is precise [CPRA 1798.140(w): within 1,850 feet]; fewer are a region.
+zero, with four decimals and more, as the places of one country do. Three decimals are
+about a hundred metres, which is precise [CPRA 1798.140(w): within 1,850 feet]; fewer
+are a region.
 
-`sod` could be anything. Numbers around 140 under that name, in a column of a table,
-are serum sodium. Neither the name nor the range would do alone; heart rates and engine
-speeds have the same numbers. The ranges are those within which nearly all patients
-lie, in the units of both systems.
+`sod` could be anything. Numbers around 140 under that name are serum sodium: neither
+the name nor the range would do alone. The ranges are those within which nearly all
+patients lie, in the units of both systems.
 """
 
 import re

@@ -10,8 +10,8 @@ the share of the sample that has to fit. It speaks if
     of 10 (1 in 100,000),
 
 or if its words stand in the column's name or description; then one value is enough.
-A recogniser that `needs` its words says nothing without them: five digits are a
-postcode only where someone says so. No sentence ever holds a value.
+A recogniser that `needs` its words says nothing without them. No sentence ever holds a
+value.
 """
 
 import re

@@ -8,9 +8,8 @@ twice, a column of keys is the key of those people, even if it is only called `i
 (rule R3).
 
 In a table of clinical values a column that is measured or answered for each row tells
-something of a patient, whatever short name it has (rule R4). Housekeeping is different:
-keys, which never are negative or broken numbers, and marks that are the same in every
-row.
+something of a patient, whatever short name it has (rule R4), but for keys and marks
+that are the same in every row.
 """
 
 import re
@@ -131,25 +130,22 @@ def evidence_of_clinical_tables(
 
 
 def is_content(sample: Sample) -> bool:
-    """Return True if a column is an answer, a grade or a measurement, and no key."""
-    return is_flag(sample) or is_grade(sample) or is_measured(sample)
+    """Return True if a column is an answer, a grade or a measurement, and no key.
+
+    A grade is one of a few small whole numbers; of a measurement one value in ten at
+    least is a broken or a negative number.
+    """
+    grade = 2 <= len(sample.distinct) <= _GRADES and all(
+        len(value) <= 2 and value.isdecimal() for value in sample.distinct
+    )
+    if is_flag(sample) or grade:
+        return True
+    return sample.share(lambda v: _MEASURED.fullmatch(v) is not None)[0] >= 0.1
 
 
 def is_flag(sample: Sample) -> bool:
     """Return True if a column answers a question by yes or no, and both occur."""
     return len(sample.folded) == 2 and frozenset(sample.folded) in _FLAGS
-
-
-def is_grade(sample: Sample) -> bool:
-    """Return True if a column has a few small whole numbers, as grades and scales."""
-    return 2 <= len(sample.distinct) <= _GRADES and all(
-        len(value) <= 2 and value.isdecimal() for value in sample.distinct
-    )
-
-
-def is_measured(sample: Sample) -> bool:
-    """Return True if one value in ten at least is a broken or a negative number."""
-    return sample.share(lambda v: _MEASURED.fullmatch(v) is not None)[0] >= 0.1
 
 
 def _strongest(items: Sequence[TagEvidence]) -> str | None:

@@ -5,7 +5,6 @@ Start with `network.py`, which reads and evaluates the weights in `../model/`.
 `features.py` makes a row of numbers of each column, `embeddings.py` gives texts their
 vectors. NumPy is imported with them, only when a column is tagged.
 
-Training (`training/tagger`) and run time share `features.py`; a change of
-features, of their order or of the categories needs a new training. A weight
-file whose digest is not the one in `network.json` is refused.
+Training (`training/tagger`) shares `features.py`: a change of features, of their order
+or of the categories needs a new training.
 """

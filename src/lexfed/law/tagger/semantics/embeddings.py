@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static embeddings: a text's vector is the mean of the stored vectors of its pieces.
 
-Words are cut into the pieces of a fixed vocabulary as BERT's WordPiece does: from the
-beginning, always the longest piece that the vocabulary knows; pieces that continue a
-word are written with `##` in front, so that `geolocation` becomes `geo ##lo ##cation`.
-The vocabulary holds lower-case ASCII letters and digits only: names are folded before.
+Words are cut into the pieces of a fixed vocabulary as BERT's WordPiece does; pieces
+that continue a word are written with `##` in front, so that `geolocation` becomes
+`geo ##lo ##cation`. The vocabulary holds lower-case ASCII letters and digits only:
+names are folded before.
 
 The vectors are what a sentence encoder makes of each piece on its own, rotated onto
 their main axes and weighted by how rare the piece is [Arora, Liang, Ma: A simple but
 tough-to-beat baseline, ICLR 2017, 3]. Each is stored as 8-bit integers and a scale:
 
     vector of piece i  =  scales[i] * rows[i]
-
-`scripts/train-tagger` makes the files; nothing is learned or downloaded here.
 """
 
 from collections.abc import Iterable, Sequence

@@ -52,9 +52,8 @@ _KINDS = 3
 class FeatureLayout:
     """The meaning of a feature matrix's columns; stored with a network.
 
-    Attributes:
-        width: axes of the embedding.
-        concepts: the concepts it was trained with; others are not seen.
+    `width` is that of the embedding; concepts that it was not trained with are not
+    seen.
     """
 
     width: int

@@ -61,9 +61,8 @@ class Layer:
 class Network:
     """A trained network, ready to be asked.
 
-    Attributes:
-        temperature: divides its outputs, so that they are calibrated.
-        digest: SHA-256 of `network.json`, which names all other files.
+    Its outputs are divided by `temperature`, so that they are calibrated; `digest` is
+    the SHA-256 of `network.json`, which names all other files.
     """
 
     embedding: Embedding
@@ -110,8 +109,7 @@ def load_network() -> Network:
 def read_network(folder: Path) -> Network:
     """Return the network in a folder.
 
-    Raises:
-        ConfigError: naming a file that is missing, damaged or of another training.
+    `ConfigError` names a file that is missing, damaged or of another training.
     """
     index, digest = _read_index(folder / INDEX)
     for name, expected in index["outputs"].items():

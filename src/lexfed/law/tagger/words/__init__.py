@@ -6,8 +6,6 @@ meanings and weights, and the small grammar of column names; `readings.py` reads
 and whole tables, in the languages it finds: start there. `line_store.py` keeps the
 records of large files as text and decodes them when needed.
 
-The terms are data (`../lexicon/<language>.tsv`, `../concepts.tsv`). The
-semantic network was trained on what these modules return: after a change the
-probes of `tests/law/test_network.py` must still hold, or the network is
-trained again.
+The semantic network was trained on what these modules return: after a change the
+probes of `tests/law/test_network.py` must still hold, or the network is trained again.
 """

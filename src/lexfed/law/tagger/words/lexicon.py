@@ -9,14 +9,13 @@
 
 The second field is a category, or `word` for a word that only needs its English
 meaning, or `role:...` for a word that says what the rows of a table are about. The
-third is the weight from 0 to 5; 5 decides alone. Lines that start with `#` are
-comments. Terms are found by their letters alone, so `date of birth`, `date_of_birth`
-and `dateofbirth` are one.
+third is the weight from 0 to 5; 5 decides alone. Terms are found by their letters
+alone, so `date of birth`, `date_of_birth` and `dateofbirth` are one.
 
 A name such as `customer_name` or `store_id` is a noun that says whom or what a row is
-about, and a word about it. The same second word means different things after different
-nouns, so both are needed. These words are in `concepts.tsv`, in English; names in other
-languages come to them through their glosses.
+about, and a word about it, which means different things after different nouns. These
+words are in `concepts.tsv`, in English; names in other languages come to them through
+their glosses.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -140,13 +139,10 @@ class LanguageVocabulary:
 
 
 def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
-    """Return the lexicon of files.
+    """Return the lexicon of files, given as their bytes by language.
 
-    `texts` has the bytes of each file, by language; errors call a file `where`, or
-    by its language.
-
-    Raises:
-        ConfigError: naming every line that is not a term, a meaning and a weight.
+    `ConfigError` names every line that is not a term, a meaning and a weight; it calls
+    a file `where`, or by its language.
     """
     terms: dict[str, LinePlaces] = {}
     bags: dict[str, LinePlaces] = {}
