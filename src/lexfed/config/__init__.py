@@ -13,7 +13,6 @@ torch, pandas or scipy (a test checks it).
 
 from lexfed.config.examination import (
     ConfigProblem,
-    Examination,
     examine,
     examine_file,
     from_mapping,
@@ -26,7 +25,6 @@ from lexfed.config.tables.root import Config
 __all__ = [
     "Config",
     "ConfigProblem",
-    "Examination",
     "demo_config",
     "examine",
     "examine_file",

@@ -30,10 +30,7 @@ def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
     """Return the declared columns and the parts they play.
 
     `source` is the built-in source that the configuration names; `None` for files.
-
-    Raises:
-        ConfigError: if a declaration speaks of a column the source does not have, or
-            the declarations contradict each other.
+    Declarations that contradict it or each other raise `ConfigError`.
     """
     data = config.data
     stated = {
@@ -69,15 +66,10 @@ def tagged_schema_of(
 ) -> TaggedSchema:
     """Return the schema with the tag of every column; people overrule the source.
 
-    `source` is as in `schema_of`; paths of catalogues are relative to `base`.
-
-    Raises:
-        ConfigError: naming every untagged column, and every tag of no column;
-            if a catalogue cannot be used.
+    `source` is as in `schema_of`; paths of catalogues are relative to `base`. An
+    untagged column, and a tag of no column, raise `ConfigError`.
     """
-    law = config.law
-    schema = schema_of(config, source)
-    added = [base / file for file in law.catalogues]
+    law, schema = config.law, schema_of(config, source)
     return tag_schema(
         schema,
         declared_tags(source.tags) if source is not None else {},
@@ -86,7 +78,7 @@ def tagged_schema_of(
             for name, tag in law.columns.items()
         },
         law.jurisdictions,
-        load_catalogues(law.jurisdictions, added),
+        load_catalogues(law.jurisdictions, [base / file for file in law.catalogues]),
         _suggestions(config, schema) if source is None else {},
     )
 

@@ -40,13 +40,9 @@ class ColumnDecision:
     category: str
     reason: str
 
-    def fields(self) -> dict[str, str]:
-        """Return the keys of the decision, in the order in which they are written."""
-        return {"tier": self.tier, "category": self.category, "reason": self.reason}
-
     def inline(self) -> str:
         """Return the decision as an inline table."""
-        inner = ", ".join(f"{key} = {quoted(v)}" for key, v in self.fields().items())
+        inner = ", ".join(f"{key} = {quoted(v)}" for key, v in vars(self).items())
         return f"{{ {inner} }}"
 
 

@@ -54,9 +54,6 @@ def with_signature(content: bytes, before: bytes | None, signer: Signer) -> byte
 
     Guarantees:
         Signatures of others over the same bytes are kept; those over others go.
-
-    Raises:
-        AuditError: if `before` is no envelope.
     """
     fresh = SignedEnvelope.sign(content, signer, payload_type=PAYLOAD_TYPE)
     others: list[tuple[str, bytes]] = []
@@ -73,9 +70,7 @@ def check_signature(
 ) -> bytes:
     """Return the envelope of a policy file once every key has signed the content.
 
-    Raises:
-        ConfigError: if a key has not signed, or other bytes were signed.
-        RunFolderError: if a key file cannot be used.
+    `ConfigError` tells that a key has not signed, or that other bytes were signed.
     """
     public = {fingerprint(raw): raw for raw in map(load_public, keys)}
     try:

@@ -203,11 +203,8 @@ def build_encoding(
     """Return the encoding of a schema whose columns and their sources have tiers.
 
     `columns` are those to use, in this order; by default every feature that is not an
-    identifier, without those to `exclude`.
-
-    Raises:
-        ConfigError: if a column has no tier, or a column asked for is the target, a
-            key, text or an identifier.
+    identifier, without those to `exclude`. A column without a tier, the target, a key,
+    text or an identifier raises `ConfigError`.
     """
     known = effective_tiers(schema, tiers)
     features = {column.name: column for column in schema.features(exclude)}

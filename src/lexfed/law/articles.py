@@ -73,9 +73,8 @@ def load_catalogues(
 ) -> tuple[LawCatalogue, ...]:
     """Return built-in catalogues by name, followed by those of files.
 
-    Raises:
-        ConfigError: if there is no such jurisdiction, a file is not a catalogue, or
-            two catalogues have a rule of the same name.
+    `ConfigError` tells that there is no such jurisdiction, that a file is not a
+    catalogue, or that two catalogues have a rule of the same name.
     """
     wanted = tuple(dict.fromkeys(jurisdictions))
     unknown = [name for name in wanted if name not in BUILT_IN]

@@ -127,9 +127,8 @@ def _built_in(name: str) -> LawCatalogue:
 def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
     """Return the catalogue of a file's bytes.
 
-    Raises:
-        ConfigError: with every problem: an unknown key, a rule without a reference,
-            an unknown category or tier, a repeated id.
+    `ConfigError` has every problem: an unknown key, a rule without a reference, an
+    unknown category or tier, a repeated id.
     """
     if len(content) > _MAX_BYTES:
         raise ConfigError([Problem(where, f"more than {_MAX_BYTES} bytes")])

@@ -6,6 +6,7 @@ columns, the target included, needs a declaration and a person's decision about 
 tier.
 """
 
+import itertools
 from collections.abc import Iterator
 
 from lexfed.config.declarations import declared_column
@@ -193,15 +194,14 @@ def columns_make_sense(config: Config) -> Iterator[Finding]:
 def parts_are_distinct(config: Config) -> Iterator[Finding]:
     """No column is both what is learned and what is learned from."""
     data, site = config.data, _site_column(config)
-    both, two = f"`{data.target}` is both `data.target`", "name two different columns"
-    if data.target is not None and data.target == data.person:
-        yield Finding(PERSON, f"{both} and `data.person`", two, (TARGET,))
-    if data.target is not None and data.target == site:
-        what = f"{both} and the column of the sites"
-        yield Finding((*SITES, "column"), what, two, (TARGET,))
-    if data.person is not None and data.person == site:
-        what = f"`{data.person}` is both `data.person` and the column of the sites"
-        yield Finding((*SITES, "column"), what, two, (PERSON,))
+    parts: list[tuple[str | None, str, KeyPath]] = [
+        (data.target, "`data.target`", TARGET), (data.person, "`data.person`", PERSON),
+        (site, "the column of the sites", (*SITES, "column")),
+    ]  # fmt: skip
+    for (name, one, first), (same, other, second) in itertools.combinations(parts, 2):
+        if name is not None and name == same:
+            what = f"`{name}` is both {one} and {other}"
+            yield Finding(second, what, "name two different columns", (first,))
     for name, table in data.columns.items():
         path: KeyPath = (*COLUMNS, name)
         sources: KeyPath = (*path, "sources")

@@ -124,10 +124,8 @@ def model_is_known(config: Config) -> Iterator[Finding]:
 def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
     """Return the number of weights of a built-in model; 0 for one that is imported.
 
-    Args:
-        model: as in `federation.model`.
-        inputs: width of the encoded input; 1 where it is not known yet.
-        outputs: number of logits.
+    `inputs` is the width of the encoded input, 1 where it is not known yet; `outputs`
+    is the number of logits.
     """
     if model == "cnn":
         # Two convolutions, each of which halves the slots, then a linear layer.

@@ -11,12 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.budget.tower_steering import (
-    Adaptation,
-    ClipRule,
-    NoiseRule,
-    RateRule,
-)
+from lexfed.budget.tower_steering import Adaptation, ClipRule, NoiseRule, RateRule
 from lexfed.config.tables.audit import AuditTable
 from lexfed.config.tables.budget import BudgetTable
 from lexfed.config.tables.field_types import (

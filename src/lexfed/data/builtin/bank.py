@@ -199,8 +199,6 @@ def _one_bank(
     defaulted = rng.random(size) < 1.0 / (1.0 + np.exp(-score))
 
     numbers = first + np.arange(size)
-    some = np.full(size, unsaid)
-    few = np.full(size, 0.01)
     return {
         "client_id": np.array([f"C{n:06d}" for n in numbers], dtype=object),
         "bank": np.full(size, _name(site), dtype=object),
@@ -210,12 +208,12 @@ def _one_bank(
         ),
         "age": age,
         "sex": category_names(SEXES, sex),
-        "marital_status": with_gaps(rng, category_names(MARITAL, marital), few),
-        "employment": with_gaps(rng, category_names(EMPLOYMENT, employment), few),
-        "income": np.where(rng.random(size) < some, np.nan, income),
+        "marital_status": with_gaps(rng, category_names(MARITAL, marital), 0.01),
+        "employment": with_gaps(rng, category_names(EMPLOYMENT, employment), 0.01),
+        "income": np.where(rng.random(size) < unsaid, np.nan, income),
         "loan_amount": loan,
-        "late_payments": np.where(rng.random(size) < few, np.nan, late),
-        "health_spending": np.where(rng.random(size) < some, np.nan, health),
+        "late_payments": np.where(rng.random(size) < 0.01, np.nan, late),
+        "health_spending": np.where(rng.random(size) < unsaid, np.nan, health),
         "disability_benefit": benefit,
         "church_tax": church,
         "union_dues": union,

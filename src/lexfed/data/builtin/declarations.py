@@ -142,10 +142,9 @@ def category_names(values: tuple[str, ...], codes: Integers) -> NDArray[Any]:
 
 
 def with_gaps(
-    rng: np.random.Generator, values: NDArray[Any], rates: Floats
+    rng: np.random.Generator, values: NDArray[Any], rate: float
 ) -> NDArray[Any]:
-    """Return the values with each one missing at its own rate."""
-    gaps = rng.random(len(values)) < rates
+    """Return the values with some missing at a rate."""
     gapped = values.copy()
-    gapped[gaps] = None
+    gapped[rng.random(len(values)) < rate] = None
     return gapped

@@ -255,22 +255,14 @@ def _one_hospital(
         "mrn": np.array([f"MRN-{site + 1:02d}-{n:06d}" for n in numbers], object)[who],
         "age": age[who],
         "sex": category_names(SEXES, sex[who]),
-        "postcode_area": with_gaps(
-            rng, category_names(AREAS, area)[who], np.full(rows, 0.01)
-        ),
-        "insurance": with_gaps(
-            rng, category_names(INSURANCES, insurance)[who], np.full(rows, 0.03)
-        ),
-        "living": with_gaps(
-            rng, category_names(LIVING, living)[who], np.full(rows, unsaid)
-        ),
+        "postcode_area": with_gaps(rng, category_names(AREAS, area[who]), 0.01),
+        "insurance": with_gaps(rng, category_names(INSURANCES, insurance[who]), 0.03),
+        "living": with_gaps(rng, category_names(LIVING, living[who]), unsaid),
         "diagnosis": category_names(DIAGNOSES, diagnosis),
-        "medication": with_gaps(
-            rng, category_names(MEDICATIONS, medication), np.full(rows, 0.02)
-        ),
+        "medication": with_gaps(rng, category_names(MEDICATIONS, medication), 0.02),
         "hba1c": np.where(rng.random(rows) < skipped, np.nan, hba1c),
         "ethnicity": with_gaps(
-            rng, category_names(ETHNICITIES, ethnicity)[who], np.full(rows, unsaid)
+            rng, category_names(ETHNICITIES, ethnicity[who]), unsaid
         ),
         "ward": category_names(WARDS, ward),
         "weekday": category_names(WEEKDAYS, weekday),

@@ -26,12 +26,9 @@ def read_files(
 ) -> Table:
     """Read CSV (also .csv.gz) and Parquet files under one schema.
 
-    Args:
-        paths: the files; with several, each is usually one site.
-        schema: the declaration of all of them.
-        strict: refuse values outside their declaration instead of bending them.
-        target: read the target too; False to predict.
-        columns: the features to read, all by default. Other columns are not read.
+    `strict` refuses values outside their declaration instead of bending them. To
+    predict, no `target` is read; features that `columns` leaves out are not read
+    either.
 
     Raises:
         DataError: with every problem of every file.

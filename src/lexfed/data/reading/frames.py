@@ -17,10 +17,8 @@ RawKind = Literal["text", "number", "flag", "other"]
 class RawColumn:
     """Values of one column, and a mask of those that are missing.
 
-    Attributes:
-        kind: the type that the source gives; a CSV file only knows text.
-        values: stripped texts, numbers or truth values; arbitrary where missing.
-        missing: true where the source has no value (empty text, null).
+    `kind` is the type that the source gives; a CSV file only knows text. Values are
+    stripped texts, numbers or truth values, arbitrary where missing (empty text, null).
     """
 
     kind: RawKind
@@ -30,11 +28,9 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class Frame:
-    """The columns read from one source.
+    """The columns read from one source, with row numbers as a person counts them there.
 
-    Attributes:
-        rows: row numbers as a person counts them in that source.
-        ignored: columns of the source that were not asked for.
+    `ignored` columns of the source were not asked for.
     """
 
     name: str
@@ -48,28 +44,22 @@ class Frame:
 
 def text_column(values: list[str]) -> RawColumn:
     """Return a column of texts; an empty or blank one is missing."""
-    stripped = [value.strip() for value in values]
-    return RawColumn(
-        "text",
-        np.array(stripped, dtype=object),
-        np.array([not value for value in stripped], dtype=bool),
-    )
+    stripped = np.array([value.strip() for value in values], dtype=object)
+    return RawColumn("text", stripped, stripped == "")
 
 
 def array_column(values: NDArray[Any]) -> RawColumn:
     """Return a column of a NumPy array; NaN and None are missing."""
-    kind = values.dtype.kind
-    if kind == "b":
-        return RawColumn("flag", values, np.zeros(len(values), dtype=bool))
-    if kind in "iu":
-        return RawColumn("number", values, np.zeros(len(values), dtype=bool))
+    kind, none = values.dtype.kind, np.zeros(len(values), dtype=bool)
+    if kind in "biu":
+        return RawColumn("flag" if kind == "b" else "number", values, none)
     if kind == "f":
         return RawColumn("number", values, np.isnan(values))
     if kind in "OUT":
         # A missing value in an object array is None, NaN or pandas' NA: all of them
         # are unequal to themselves or None, and none of them is a text.
         return text_column(["" if _absent(v) else str(v) for v in values])
-    return RawColumn("other", values, np.zeros(len(values), dtype=bool))
+    return RawColumn("other", values, none)
 
 
 def _absent(value: Any) -> bool:

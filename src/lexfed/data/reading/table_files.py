@@ -97,15 +97,13 @@ def check_header(
     others = [name for name in names if name not in wanted]
     for name in wanted:
         if name not in names:
-            hint = "separate columns with commas" if lone else _close(name, others)
+            near, hint = get_close_matches(name, others, 1), ""
+            if lone:
+                hint = "separate columns with commas"
+            elif near:
+                hint = f"the file has `{near[0]}`; is that the one you mean?"
             note("column-missing", "is not in this file", column=name, hint=hint)
     return [name for name in names if name in wanted]
-
-
-def _close(name: str, others: Collection[str]) -> str:
-    """Return a hint with the undeclared column that a declared one may stand for."""
-    near = get_close_matches(name, others, 1)
-    return f"the file has `{near[0]}`; is that the one you mean?" if near else ""
 
 
 def _read_csv(

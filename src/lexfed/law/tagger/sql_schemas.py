@@ -103,14 +103,12 @@ def _words(tokens: Sequence[_Token], at: int, *words: str) -> bool:
 
 def _create(tokens: Sequence[_Token], at: int) -> tuple[int, list[DescribedColumn]]:
     """Read from `CREATE` on; return where to go on, and the columns."""
-    at += 1
     while at < len(tokens) and tokens[at][0] == "word":
-        if tokens[at][1].lower() == "table":
-            break
         at += 1
+        if _words(tokens, at - 1, "table"):
+            break
     else:
         return at, []
-    at += 1
     if _words(tokens, at, "if", "not", "exists"):
         at += 3
     at, names = _name(tokens, at)

@@ -31,12 +31,10 @@ from lexfed.law.tagger.statistics import evidence_of_statistics
 from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence
 
 NATIONAL: tuple[Recogniser, ...] = (*WESTERN, *EASTERN, *AMERICAN, *OTHERS)
-"""Numbers that authorities give to people."""
 RECOGNISERS: tuple[Recogniser, ...] = (
     *NATIONAL, *AMERICAN_FIRMS, *REACH, *POSTCODES, *ONLINE, *ACCOUNTS, *GOODS, *CODES,
     *GENES, *VEHICLES,
 )  # fmt: skip
-"""All recognisers of single values."""
 NEAR = 1.0
 """Most log-odds by which a second reading of the same values may be weaker."""
 

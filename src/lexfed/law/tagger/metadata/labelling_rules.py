@@ -5,6 +5,7 @@ Each row carries the number of the rule it follows (R1 to R23 of the labelling
 guidelines), so that an explanation can name it. Weights are in log-odds.
 """
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 TableRole = Literal[
@@ -125,12 +126,13 @@ _KINDS = (
 )
 
 
-def dtype_kind(dtype: str) -> str:
-    """Return the kind of values of a type; empty if it says nothing."""
+def dtype_kind(
+    dtype: str, kinds: Iterable[tuple[str, tuple[str, ...]]] = _KINDS
+) -> str:
+    """Return the first kind of values that a type's name speaks of; empty if none."""
     lowered = dtype.lower()
-    return next(
-        (kind for kind, marks in _KINDS if any(mark in lowered for mark in marks)), ""
-    )
+    found = (kind for kind, marks in kinds if any(mark in lowered for mark in marks))
+    return next(found, "")
 
 
 class RoleFlip(NamedTuple):

@@ -34,7 +34,6 @@ from lexfed.law.tagger.words.line_store import (
     LinePlaces,
     LineStore,
     add_place,
-    line_at,
     lines_of,
 )
 from lexfed.law.tagger.words.normalisation import squeeze, words
@@ -122,13 +121,10 @@ def index_packs(packs: Sequence[Pack]) -> PackIndex:
             for category, count in counts.items():
                 found[category] = found.get(category, 0.0) + count / counts.total()
     texts = tuple(pack.text for pack in packs)
-
-    def decode(place: int) -> PackColumn:
-        return _row(packs[place >> 24].name, line_at(place, texts))
-
+    names = [pack.name for pack in packs]
     return PackIndex(
         {pack.name: pack for pack in packs},
-        LineStore(by_column, decode),
+        LineStore(by_column, texts, lambda file, fields: _row(names[file], fields)),
         {word: found for word, found in votes.items() if sum(found.values()) > 1.5},
     )
 

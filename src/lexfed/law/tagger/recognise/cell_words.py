@@ -22,13 +22,10 @@ MOST = 40
 
 @dataclass(frozen=True)
 class ChoiceList:
-    """The words by which a form sorts people.
+    """The words by which a form sorts people, folded.
 
-    Attributes:
-        name: the subject of the words, as part of a sentence.
-        sure: folded words; two of them decide.
-        other: words that are part of such lists and mean other things elsewhere.
-        context: words of the column's name that make one value enough.
+    Two of the `sure` ones decide; `other` ones mean other things elsewhere. Where the
+    column's name has a word of `context`, one value is enough.
     """
 
     name: str
@@ -148,7 +145,6 @@ VOCABULARIES = (
         cues("smoking smoker tobacco smoke rauchen tabac tabaco fumo roken"),
     ),
 )  # fmt: skip
-"""The lists that are known."""
 
 
 def plain(value: str) -> str:

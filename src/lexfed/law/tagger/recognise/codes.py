@@ -88,7 +88,6 @@ CODES = (
     _codes("clinical terms (SNOMED CT)", regex(r"\d{6,18}"), "health", 4.0, snomed,
              share=0.8, chance=0.01, context=cues("snomed sctid")),
 )  # fmt: skip
-"""Codes of diseases, procedures, tests and medicines."""
 
 GENES = (
     Recogniser("DNA sequences", regex(r"[ACGTNacgtn]{10,}"), "genetic", 5.0,
@@ -112,7 +111,6 @@ GENES = (
     Recogniser("counts of an allele", regex(r"[012]"), "genetic", 2.0,
                context=cues("snp genotype allele dosage rs rsid"), needs=True),
 )  # fmt: skip
-"""Sequences, variants and genotypes."""
 
 VEHICLES = (
     Recogniser("vehicle numbers (VIN)", regex(r"[A-HJ-NPR-Z\d]{17}"),
@@ -127,7 +125,6 @@ VEHICLES = (
                context=cues("plate licence license kennzeichen immatriculation "
                             "matricula placa targa kenteken registration vrm")),
 )  # fmt: skip
-"""Vehicles, by which their keepers are found."""
 
 
 _LENGTHS = cues(
@@ -218,7 +215,6 @@ ACCOUNTS = (
                           r"[<>]?\s?[$€£]\d+[kK]?(?:\s?[-–]\s?[$€£]?\d+[kK]?)?"),
                "financial", 1.0, share=0.8, chance=0.01),
 )  # fmt: skip
-"""Accounts, cards and amounts."""
 
 GOODS = (
     Recogniser("identifiers of firms (LEI)", regex(r"[A-Z0-9]{18}\d{2}"), "business",
@@ -231,4 +227,3 @@ GOODS = (
                regex(r"97[89](?:-?\d){10}|\d(?:-?\d){8}-?[\dX]"), "business", 4.0, isbn,
                chance=0.05, context=cues("isbn")),
 )  # fmt: skip
-"""Numbers of firms, papers and goods."""

@@ -108,7 +108,6 @@ REACH = (
                             "domicilio endereco morada logradouro indirizzo adres "
                             "straat calle")),
 )  # fmt: skip
-"""Contact details of a person."""
 
 _POST_WORDS = cues(
     "zip zipcode postcode postal plz postleitzahl cp codigo cep cap postleit "
@@ -130,7 +129,6 @@ POSTCODES = (
     Recogniser("postcodes", regex(r"(?:[A-Z]{1,2}-?)?\d{3,6}(?:-\d{3,4})?"), "location",
                3.0, context=_POST_WORDS, needs=True),
 )  # fmt: skip
-"""Postcodes: coarse places."""
 
 
 def not_a_version(value: str) -> bool:
@@ -208,4 +206,3 @@ ONLINE = (
                "account_credential", 4.0, chance=0.01,
                context=cues("wallet address btc eth")),
 )  # fmt: skip
-"""Addresses, keys and secrets."""

@@ -153,7 +153,6 @@ WESTERN = (
     national("Swiss insurance numbers", r"756\.?\d{4}\.?\d{4}\.?\d{2}", gtin,
              "ahv avs navs svn", weight=6.0),
 )  # fmt: skip
-"""Numbers of people in western and southern Europe."""
 
 
 DATED = 0.03
@@ -246,18 +245,6 @@ def russian_inn(number: str) -> bool:
     return number[10:] == f"{first}{second}"
 
 
-def russian_snils(number: str) -> bool:
-    """Check a Russian insurance number: weights 9 to 1, modulo 101."""
-    rest = weighted(number[:9], range(9, 0, -1)) % 101 % 100
-    return rest == int(number[9:])
-
-
-def ukrainian_number(number: str) -> bool:
-    """Check a Ukrainian tax number: weights with a minus one, modulo 11."""
-    rest = weighted(number[:9], (-1, 5, 7, 9, 4, 6, 10, 5, 7)) % 11 % 10
-    return rest == int(number[9])
-
-
 def turkish_number(number: str) -> bool:
     """Check a Turkish TCKN: the tenth digit by odd and even places, then the sum."""
     digits = [int(sign) for sign in number]
@@ -294,10 +281,12 @@ EASTERN = (
     national("Russian tax numbers of persons", r"\d{12}", russian_inn, "inn",
              chance=0.01),
     national("Russian insurance numbers", r"\d{3}-?\d{3}-?\d{3}[ -]?\d{2}",
-             russian_snils, "snils", chance=0.01),
-    national("Ukrainian tax numbers", r"\d{10}", ukrainian_number,
+             lambda n: weighted(n[:9], range(9, 0, -1)) % 101 % 100 == int(n[9:]),
+             "snils", chance=0.01),
+    national("Ukrainian tax numbers", r"\d{10}",
+             lambda n: int(n[9])
+             == weighted(n, (-1, 5, 7, 9, 4, 6, 10, 5, 7)) % 11 % 10,
              "rnokpp ipn edrpou", needs=True),
     national("Turkish identity numbers", r"[1-9]\d{10}", turkish_number,
              "tc kimlik tckn", chance=0.01, weight=6.0),
 )  # fmt: skip
-"""Numbers of people in northern and eastern Europe and in Turkey."""

@@ -154,7 +154,6 @@ MEASURES = (
     _row("body mass index", "bmi imc", (8, 90)),
     _row("coma score", "gcs glasgow", (3, 15)),
 )  # fmt: skip
-"""Measures of people."""
 
 
 def evidence_of_measures(sample: Sample) -> Iterator[TagEvidence]:

@@ -103,11 +103,6 @@ def chilean_rut(number: str) -> bool:
     return "0K987654321"[total % 11] == number[-1]
 
 
-def ecuadorian_cedula(number: str) -> bool:
-    """Check an Ecuadorian cédula: the first digits tell the province, then Luhn."""
-    return (1 <= int(number[:2]) <= 24 or number[:2] == "30") and luhn(number)
-
-
 AMERICAN = (
     national("US social security numbers", r"\d{3}-\d{2}-\d{4}", us_ssn,
              "ssn social security", chance=0.2, weight=5.0),
@@ -140,13 +135,14 @@ AMERICAN = (
              "cuil cuit"),
     national("Chilean RUT numbers", r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]", chilean_rut,
              "rut run"),
-    national("Ecuadorian identity numbers", r"[0-3]\d[0-6]\d{7}", ecuadorian_cedula,
-             "cedula", chance=0.02),
+    # The first digits tell the province.
+    national("Ecuadorian identity numbers", r"[0-3]\d[0-6]\d{7}",
+             lambda n: (1 <= int(n[:2]) <= 24 or n[:2] == "30") and luhn(n), "cedula",
+             chance=0.02),
     national("Colombian identity numbers", r"\d{1,2}(?:\.?\d{3}){2}|1\.?\d{3}\.?\d{3}"
              r"\.?\d{3}", None, "cedula ciudadania cc documento", needs=True,
              weight=3.0),
 )  # fmt: skip
-"""Numbers of people in the Americas."""
 
 AMERICAN_FIRMS = (
     national("Brazilian numbers of firms",
@@ -172,12 +168,6 @@ def korean_number(number: str) -> bool:
     return is_day(number[:6]) and rest % 10 == int(number[12])
 
 
-def japanese_number(number: str) -> bool:
-    """Check a Japanese individual number: weights 2 to 7 from the right, modulo 11."""
-    weights = (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)
-    return check_11(number[:11], weights) == int(number[11])
-
-
 def taiwanese_id(number: str) -> bool:
     """Check a Taiwanese identity number: a letter that counts as two digits."""
     place = 10 + "ABCDEFGHJKLMNPQRSTUVXYWZIO".index(number[0])
@@ -198,12 +188,6 @@ def singaporean_id(number: str) -> bool:
     total = weighted(number[1:8], (2, 7, 6, 5, 4, 3, 2)) + 4 * (number[0] in "TG")
     letters = "JZIHGFEDCBA" if number[0] in "ST" else "XWUTRQPNMLK"
     return letters[total % 11] == number[8]
-
-
-def thai_number(number: str) -> bool:
-    """Check a Thai identity number: weights 13 to 2, modulo 11."""
-    rest = 11 - weighted(number[:12], range(13, 1, -1)) % 11
-    return rest % 10 == int(number[12])
 
 
 def australian_tfn(number: str) -> bool:
@@ -235,14 +219,16 @@ OTHERS = (
     national("South Korean resident numbers", r"\d{6}-?[0-9]\d{6}", korean_number,
              "rrn jumin", chance=0.005, share=0.6),
     national("Japanese individual numbers", r"\d{4}[ -]?\d{4}[ -]?\d{4}",
-             japanese_number, "my mynumber kojin"),
+             lambda n: check_11(n, (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) == int(n[11]),
+             "my mynumber kojin"),
     national("Taiwanese identity numbers", r"[A-Z][1289]\d{8}", taiwanese_id,
              "identity national"),
     national("Hong Kong identity numbers", r"[A-Z]{1,2}\d{6}\(?[\dA]\)?",
              hong_kong_id, "hkid"),
     national("Singaporean identity numbers", r"[STFG]\d{7}[A-Z]", singaporean_id,
              "nric fin"),
-    national("Thai identity numbers", r"[1-8]-?\d{4}-?\d{5}-?\d{2}-?\d", thai_number,
+    national("Thai identity numbers", r"[1-8]-?\d{4}-?\d{5}-?\d{2}-?\d",
+             lambda n: (11 - weighted(n, range(13, 1, -1)) % 11) % 10 == int(n[12]),
              "thai citizen"),
     national("Malaysian identity numbers", r"\d{6}-\d{2}-\d{4}",
              lambda n: is_day(n[:6]), "mykad nric ic", weight=4.5),
@@ -265,4 +251,3 @@ OTHERS = (
              "licence license drivers driver fuhrerschein conducir conduire patente "
              "cnh rijbewijs ausweis", needs=True, weight=3.5),
 )  # fmt: skip
-"""Numbers of people in Asia, Africa and Oceania, and travel documents."""

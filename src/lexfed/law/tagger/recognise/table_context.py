@@ -41,7 +41,6 @@ SURROGATES = (
                      r"[0-9A-F]{40}|[0-9A-F]{64}"),
                "person_key", 1.0, chance=0.001, context=_ABOUT_PEOPLE),
 )  # fmt: skip
-"""Random keys and hashes."""
 _NAMED = 3.5
 
 

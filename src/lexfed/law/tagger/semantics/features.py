@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.arrays import Singles
+from lexfed.law.tagger.metadata.labelling_rules import dtype_kind
 from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, nouns_of
 from lexfed.law.tagger.metadata.table_roles import STRONG, evidence_sums, table_view
 from lexfed.law.tagger.semantics.embeddings import Embedding
@@ -154,10 +155,7 @@ def _marked(found: Sequence[str] | frozenset[str], known: Sequence[str]) -> Sing
 
 
 def _type(dtype: str) -> Singles:
-    lowered = dtype[:40].lower()
-    kind = next(
-        (kind for kind, marks in TYPES if any(mark in lowered for mark in marks)), ""
-    )
+    kind = dtype_kind(dtype[:40], TYPES)
     return np.array([kind == one for one, _ in TYPES], np.float32)
 
 

@@ -32,7 +32,6 @@ from lexfed.law.tagger.words.line_store import (
     LinePlaces,
     LineStore,
     add_place,
-    line_at,
     lines_of,
 )
 from lexfed.law.tagger.words.normalisation import skeleton, spellings
@@ -157,26 +156,28 @@ def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
                 problems.append(Problem(f"{where or f'{language}.tsv'}:{line}", wrong))
                 continue
             for spelling in spellings(fields[0].strip()):
-                _index(spelling, language, place, terms, bags, languages)
+                parts = spelling.replace("-", " ").replace("'", " ").split()
+                add_place(terms, "".join(parts), place)
+                content = sorted(part for part in parts if part not in stopwords())
+                if len(content) > 1:
+                    add_place(bags, " ".join(content), place)
+                for part in content:
+                    languages[part] = _with(languages.get(part, frozenset()), language)
     if problems:
         raise ConfigError(problems)
     names, stored = tuple(texts), tuple(texts.values())
 
-    def decode(place: int) -> LexiconEntry:
-        return _entry(line_at(place, stored), names[place >> 24])
+    def decode(file: int, fields: Sequence[str]) -> LexiconEntry:
+        term = fields[0].strip().lower()
+        gloss = (fields[3].strip() if len(fields) > 3 else "") or term
+        return LexiconEntry(
+            term, intern(fields[1]), float(fields[2]), gloss, names[file]
+        )
 
     return Lexicon(
-        LineStore(terms, decode), LineStore(bags, decode), languages, _short(languages),
-        sorted(languages),
+        LineStore(terms, stored, decode), LineStore(bags, stored, decode), languages,
+        _short(languages), sorted(languages),
     )  # fmt: skip
-
-
-def _entry(fields: Sequence[str], language: str) -> LexiconEntry:
-    term = fields[0].strip().lower()
-    gloss = fields[3].strip() if len(fields) > 3 else ""
-    return LexiconEntry(
-        term, intern(fields[1]), float(fields[2]), gloss or term, language
-    )
 
 
 def _wrong(fields: Sequence[str]) -> str:
@@ -186,23 +187,6 @@ def _wrong(fields: Sequence[str]) -> str:
     if fields[1] not in MEANINGS or fields[2] not in ("0", "1", "2", "3", "4", "5"):
         return f"unknown meaning or weight of `{fields[0]}`"
     return ""
-
-
-def _index(
-    spelling: str,
-    language: str,
-    place: int,
-    terms: dict[str, LinePlaces],
-    bags: dict[str, LinePlaces],
-    languages: dict[str, frozenset[str]],
-) -> None:
-    parts = spelling.replace("-", " ").replace("'", " ").split()
-    add_place(terms, "".join(parts), place)
-    content = sorted(part for part in parts if part not in stopwords())
-    if len(content) > 1:
-        add_place(bags, " ".join(content), place)
-    for part in content:
-        languages[part] = _with(languages.get(part, frozenset()), language)
 
 
 @cache

@@ -22,21 +22,12 @@ def lines_of(number: int, text: bytes) -> Iterator[tuple[int, int, list[str]]]:
     start = 0
     for line_number, line in enumerate(text.splitlines(keepends=True), 1):
         if line.strip() and not line.startswith(b"#"):
-            yield number * _FILE + start, line_number, fields_of(line)
+            yield number * _FILE + start, line_number, _fields(line)
         start += len(line)
 
 
-def fields_of(line: bytes) -> list[str]:
-    """Return the fields of a line, divided by tabs."""
+def _fields(line: bytes) -> list[str]:
     return line.decode("utf-8").rstrip("\r\n").split("\t")
-
-
-def line_at(place: int, texts: Sequence[bytes]) -> list[str]:
-    """Return the fields of the line at a place."""
-    number, start = divmod(place, _FILE)
-    text = texts[number]
-    stop = text.find(b"\n", start)
-    return fields_of(text[start : stop if stop >= 0 else len(text)])
 
 
 def add_place(index: dict[str, LinePlaces], key: str, place: int) -> None:
@@ -51,17 +42,30 @@ def add_place(index: dict[str, LinePlaces], key: str, place: int) -> None:
 
 
 class LineStore(Mapping[str, tuple[T, ...]], Generic[T]):
-    """The records of every key, decoded when asked for."""
+    """The records of every key, decoded when asked for.
+
+    `decode` is given the number of a file and the fields of a line.
+    """
 
     def __init__(
-        self, index: Mapping[str, LinePlaces], decode: Callable[[int], T]
+        self,
+        index: Mapping[str, LinePlaces],
+        texts: Sequence[bytes],
+        decode: Callable[[int, list[str]], T],
     ) -> None:
         self._index = index
+
+        def record(place: int) -> T:
+            number, start = divmod(place, _FILE)
+            stop = texts[number].find(b"\n", start)
+            return decode(
+                number, _fields(texts[number][start : stop if stop >= 0 else None])
+            )
 
         def records(key: str) -> tuple[T, ...]:
             places = index[key]
             listed: Iterable[int] = (places,) if isinstance(places, int) else places
-            return tuple(decode(place) for place in listed)
+            return tuple(map(record, listed))
 
         self._records = lru_cache(maxsize=_CACHED)(records)
 

@@ -90,7 +90,11 @@ def split(word: str, vocabulary: Container[str]) -> tuple[str, ...]:
         best[end], step[end] = best[end - 1] + _UNKNOWN, (end - 1, "")
         for start in range(max(0, end - 20), end - 1):
             piece = word[start:end]
-            if not _may_be_word(piece, start, end, length) or piece not in vocabulary:
+            # Two letters are a word only at an end of the name: `patientid`, `idpol`.
+            inside = start > 0 and end < length
+            if len(piece) == 2 and (inside or piece not in _SHORT):
+                continue
+            if piece not in vocabulary:
                 continue
             before, link = _before(best, word, start)
             value = best[before] + len(piece) ** 1.5 + _PIECE + link
@@ -113,11 +117,6 @@ def _plain(text: str) -> str:
         return text
     spread = unicodedata.normalize("NFKD", text.translate(_LIGATURES))
     return "".join(letter for letter in spread if not unicodedata.combining(letter))
-
-
-def _may_be_word(piece: str, start: int, end: int, length: int) -> bool:
-    """Two letters are a word only at an end of the name: `patientid`, `idpol`."""
-    return len(piece) > 2 or ((start == 0 or end == length) and piece in _SHORT)
 
 
 def _before(best: list[float], word: str, start: int) -> tuple[int, float]:
