@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from lexfed import canonical
+from lexfed import canonical, terms
 from lexfed.budget.tower_steering import Adaptation, ClipRule, NoiseRule, RateRule
 from lexfed.config.tables.audit import AuditTable
 from lexfed.config.tables.budget import BudgetTable
@@ -26,17 +26,6 @@ from lexfed.config.tables.field_types import (
 )
 from lexfed.data.schema import ColumnKind, NumberScale
 from lexfed.law.tagger.suggestions import TaggerSettings
-from lexfed.terms import (
-    Accountant,
-    ExcessHandling,
-    Guarantee,
-    Mechanism,
-    ReportFormat,
-    StepSchedule,
-    TierName,
-    Trust,
-    WeightRule,
-)
 from lexfed.tiers import Tier
 
 _ADAPTATION = Adaptation()
@@ -102,7 +91,7 @@ class DataTable(ConfigTable):
     target: NonEmptyText | None = None
     person: NonEmptyText | None = None
     records_per_person: PositiveCount | None = None
-    excess_records: ExcessHandling = "error"
+    excess_records: terms.ExcessHandling = "error"
     sites_per_person: PositiveCount = 1
     units: PositiveCount | None = None
     test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
@@ -121,7 +110,7 @@ class DataTable(ConfigTable):
 class LawColumnTable(ConfigTable):
     """`[law.columns]`: what a person decided about one column, and why."""
 
-    tier: TierName
+    tier: terms.TierName
     reason: NonEmptyText
     category: NonEmptyText | None = None
 
@@ -167,9 +156,9 @@ class ClipTable(ConfigTable):
 class PrivacyTable(ConfigTable):
     """`[privacy]`: how the noise is added, who is trusted, who counts."""
 
-    mechanism: Mechanism = "cascade"
-    trust: Trust = "central"
-    accountant: Accountant = "pld"
+    mechanism: terms.Mechanism = "cascade"
+    trust: terms.Trust = "central"
+    accountant: terms.Accountant = "pld"
     clip: ClipTable = ClipTable()
 
 
@@ -181,7 +170,7 @@ class FederationTable(ConfigTable):
     sampling_rate: Rate = 1.0
     local_steps: RoundCount = 1
     learning_rate: Positive | None = None
-    learning_rate_schedule: StepSchedule = "constant"
+    learning_rate_schedule: terms.StepSchedule = "constant"
     momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0
     batch_size: PositiveCount | None = None
     model: NonEmptyText = "logistic"
@@ -195,7 +184,7 @@ class AdaptTable(ConfigTable):
     """`[adapt]`: noise, clip, step length and number of rounds along the way."""
 
     noise: NoiseRule = "none"
-    guarantee: Guarantee = "envelope"
+    guarantee: terms.Guarantee = "envelope"
     beta: Annotated[Real, Field(gt=0, le=0.9)] = _ADAPTATION.beta
     decay: Positive = _ADAPTATION.decay
     window: PositiveCount = _ADAPTATION.window
@@ -217,7 +206,7 @@ class SketchesTable(ConfigTable):
 
     share: Annotated[Real, Field(ge=0, le=0.5)] = 0.0
     every: Annotated[int, Field(ge=0, le=64)] = 1
-    weights: WeightRule = "none"
+    weights: terms.WeightRule = "none"
     columns: Annotated[int, Field(ge=0, le=64)] = 3
 
 
@@ -230,7 +219,7 @@ class EvaluationTable(ConfigTable):
 class ReportTable(ConfigTable):
     """`[report]`: what `lexfed report` writes, and for whom."""
 
-    formats: tuple[ReportFormat, ...] = get_args(ReportFormat)
+    formats: tuple[terms.ReportFormat, ...] = get_args(terms.ReportFormat)
     controller: NonEmptyText | None = None
 
 

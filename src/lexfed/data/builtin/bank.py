@@ -29,6 +29,7 @@ from lexfed.data.builtin.declarations import (
     builtin_source,
     category_names,
     declared,
+    draw_alike,
     draw_categories,
     drawn_columns,
     operational,
@@ -159,7 +160,7 @@ def _one_bank(
     years = (age - 45.0) / 15.0
     strain = rng.normal(size=size)
     illness = 0.3 * strain + 0.3 * years + 0.9 * rng.normal(size=size)
-    sex = draw_categories(rng, np.tile([0.5, 0.49, 0.01], (size, 1)))
+    sex = draw_alike(rng, [0.5, 0.49, 0.01], size)
     work = np.full((size, 5), [1.6, 0.2, -0.3, -0.8, -3.0])
     work[:, 3] += 0.5 * strain + 0.4 * illness
     work[:, 4] += 2.6 * np.maximum(years - 0.6, 0.0) * 2.0
@@ -171,7 +172,7 @@ def _one_bank(
     paid = np.array([0.25, -0.15, 0.1, -1.0, -0.4])[employment]
     income = np.exp(10.35 + richer + paid + 0.45 * rng.normal(size=size))
     income = np.clip(np.round(income, -2), *INCOME)
-    product = draw_categories(rng, np.tile(product_mix, (size, 1)))
+    product = draw_alike(rng, product_mix, size)
     ordered = np.array([8.8, 7.9, 9.7, 11.4])[product]
     loan = np.exp(ordered + 0.3 * (np.log(income) - 10.4) + 0.5 * rng.normal(size=size))
     loan = np.clip(np.round(loan, -1), *LOAN)
@@ -181,7 +182,7 @@ def _one_bank(
     health = np.clip(np.round(health, -1), *HEALTH_SPENDING)
     church = rng.random(size) < 1.0 / (1.0 + np.exp(0.4 - 0.3 * years))
     union = rng.random(size) < np.array([0.25, 0.1, 0.02, 0.08, 0.1])[employment]
-    channel = draw_categories(rng, np.tile(channel_mix, (size, 1)))
+    channel = draw_alike(rng, channel_mix, size)
     quarter = rng.integers(0, 12, size)
     base_rate = np.round(0.5 + 0.35 * quarter, 2)
     unemployment = np.round(unemployment_here + 0.15 * quarter, 1)

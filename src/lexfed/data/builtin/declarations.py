@@ -73,6 +73,20 @@ def operational(column: Column, reason: str) -> DeclaredColumn:
     return declared(column, Tier.NON_PERSONAL, "operational", reason)
 
 
+def about_patient(
+    column: Column, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredColumn:
+    """Return a personal column of a patient, with its tag."""
+    articles = (PERSONAL_DATA, HIPAA_PHI, *articles)
+    return declared(column, Tier.PERSONAL, category, reason, *articles)
+
+
+def health_data(column: Column, reason: str) -> DeclaredColumn:
+    """Return a column about a patient's health, with its tag."""
+    articles = (SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI)
+    return declared(column, Tier.SPECIAL, "health", reason, *articles)
+
+
 def builtin_source(
     frame: Frame,
     declared: Sequence[DeclaredColumn],
@@ -134,6 +148,13 @@ def draw_categories(rng: np.random.Generator, probabilities: Floats) -> Integers
     # The last step is left out so that rounding cannot pass the last category.
     thresholds = rng.random(len(probabilities))[:, None]
     return np.asarray((thresholds > cumulated[:, :-1]).sum(axis=1), dtype=np.int64)
+
+
+def draw_alike(
+    rng: np.random.Generator, probabilities: Floats | list[float], rows: int
+) -> Integers:
+    """Return one category for each row, all of the same probabilities."""
+    return draw_categories(rng, np.tile(probabilities, (rows, 1)))
 
 
 def category_names(values: tuple[str, ...], codes: Integers) -> NDArray[Any]:

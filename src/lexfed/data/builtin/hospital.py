@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.data.builtin.declarations import (
-    HEALTH_DATA,
     HIPAA_AREA,
     HIPAA_PHI,
     HIPAA_RECORD_NUMBER,
     PERSONAL_DATA,
     PSEUDONYM,
     SPECIAL_DATA,
-    ArticleReference,
     BuiltinSource,
-    DeclaredColumn,
+    about_patient,
     builtin_source,
     category_names,
     declared,
+    draw_alike,
     draw_categories,
     drawn_columns,
+    health_data,
     operational,
     softmax,
     with_gaps,
@@ -61,44 +61,32 @@ HBA1C = (3.5, 16.0)
 OCCUPANCY = (50.0, 120.0)
 
 
-def _about_patient(
-    column: Column, category: str, reason: str, *articles: ArticleReference
-) -> DeclaredColumn:
-    articles = (PERSONAL_DATA, HIPAA_PHI, *articles)
-    return declared(column, Tier.PERSONAL, category, reason, *articles)
-
-
-def _health(column: Column, reason: str) -> DeclaredColumn:
-    articles = (SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI)
-    return declared(column, Tier.SPECIAL, "health", reason, *articles)
-
-
 DECLARED = (
     declared(Column("patient_id", "text", missing=False), Tier.IDENTIFIER, "pseudonym",
              "a pseudonym that links all visits of a patient",
              PERSONAL_DATA, PSEUDONYM, HIPAA_PHI),
-    _about_patient(Column("hospital", "text", missing=False), "location",
-                   "says where the patient was treated"),
+    about_patient(Column("hospital", "text", missing=False), "location",
+                  "says where the patient was treated"),
     declared(Column("mrn", "text", missing=False), Tier.IDENTIFIER, "record number",
              "the medical record number names the patient inside the hospital",
              PERSONAL_DATA, HIPAA_RECORD_NUMBER),
-    _about_patient(Column("age", "number", range=AGE, missing=False), "demographic",
-                   "age in years narrows down who somebody is"),
-    _about_patient(Column("sex", "category", values=SEXES), "demographic",
-                   "sex as registered, not a special category"),
-    _about_patient(Column("postcode_area", "category", values=AREAS), "location",
-                   "a district of some tens of thousands of people, linked to a "
-                   "patient", HIPAA_AREA),
-    _about_patient(Column("insurance", "category", values=INSURANCES), "economic",
-                   "who pays says something about income, not health"),
-    _about_patient(Column("living", "category", values=LIVING), "social",
-                   "with whom the patient lives"),
-    _health(Column("diagnosis", "category", values=DIAGNOSES),
-            "the main diagnosis of the visit is data concerning health"),
-    _health(Column("medication", "category", values=MEDICATIONS),
-            "the class of the main medicine reveals the illness it treats"),
-    _health(Column("hba1c", "number", range=HBA1C),
-            "a laboratory value (glycated haemoglobin, percent)"),
+    about_patient(Column("age", "number", range=AGE, missing=False), "demographic",
+                  "age in years narrows down who somebody is"),
+    about_patient(Column("sex", "category", values=SEXES), "demographic",
+                  "sex as registered, not a special category"),
+    about_patient(Column("postcode_area", "category", values=AREAS), "location",
+                  "a district of some tens of thousands of people, linked to a "
+                  "patient", HIPAA_AREA),
+    about_patient(Column("insurance", "category", values=INSURANCES), "economic",
+                  "who pays says something about income, not health"),
+    about_patient(Column("living", "category", values=LIVING), "social",
+                  "with whom the patient lives"),
+    health_data(Column("diagnosis", "category", values=DIAGNOSES),
+                "the main diagnosis of the visit is data concerning health"),
+    health_data(Column("medication", "category", values=MEDICATIONS),
+                "the class of the main medicine reveals the illness it treats"),
+    health_data(Column("hba1c", "number", range=HBA1C),
+                "a laboratory value (glycated haemoglobin, percent)"),
     declared(Column("ethnicity", "category", values=ETHNICITIES), Tier.SPECIAL,
              "ethnic origin", "reveals racial or ethnic origin",
              SPECIAL_DATA, HIPAA_PHI),
@@ -110,8 +98,8 @@ DECLARED = (
                 "the quarter of the year, shared by all patients of that time"),
     operational(Column("bed_occupancy", "number", range=OCCUPANCY),
                 "percent of beds in use in the whole hospital that day"),
-    _health(Column("readmitted", "flag", missing=False),
-            "readmission within 30 days: the label itself is health data"),
+    health_data(Column("readmitted", "flag", missing=False),
+                "readmission within 30 days: the label itself is health data"),
 )  # fmt: skip
 """The public declaration.
 
@@ -192,10 +180,10 @@ def _one_hospital(
     age = np.clip(np.round(rng.normal(61.0 + older, 17.0, size)), *AGE)
     years: Floats = (age - 61.0) / 17.0
     frailty = 0.55 * years + 0.85 * rng.normal(size=size)
-    sex = draw_categories(rng, np.tile([0.52, 0.47, 0.01], (size, 1)))
-    area = draw_categories(rng, np.tile(area_mix, (size, 1)))
+    sex = draw_alike(rng, [0.52, 0.47, 0.01], size)
+    area = draw_alike(rng, area_mix, size)
     poor = 0.6 * _BY_AREA[area] + rng.normal(0.0, 0.6, size)
-    ethnicity = draw_categories(rng, np.tile(ethnic_mix, (size, 1)))
+    ethnicity = draw_alike(rng, ethnic_mix, size)
     insurance = draw_categories(
         rng, softmax(np.stack([np.full(size, 1.2), -0.9 * poor, poor - 1.3], axis=1))
     )
@@ -224,11 +212,9 @@ def _one_hospital(
     sugar = 5.7 + 2.3 * (diagnosis == 3) + 0.9 * (medication == 2)
     hba1c = sugar + 0.25 * frailty[who] + rng.gamma(2.0, 0.45, rows)
     hba1c = np.clip(np.round(hba1c, 1), *HBA1C)
-    ward = draw_categories(rng, np.tile(ward_mix, (rows, 1)))
-    weekday = draw_categories(
-        rng, np.tile([0.15, 0.16, 0.16, 0.16, 0.2, 0.1, 0.07], (rows, 1))
-    )
-    season = draw_categories(rng, np.tile([0.3, 0.25, 0.2, 0.25], (rows, 1)))
+    ward = draw_alike(rng, ward_mix, rows)
+    weekday = draw_alike(rng, [0.15, 0.16, 0.16, 0.16, 0.2, 0.1, 0.07], rows)
+    season = draw_alike(rng, [0.3, 0.25, 0.2, 0.25], rows)
     full = np.array([6.0, 0.0, -4.0, 0.0])[season] + rng.normal(0.0, 9.0, rows)
     occupancy = np.clip(np.round(86.0 + busier + full, 1), *OCCUPANCY)
 

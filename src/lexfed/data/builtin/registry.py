@@ -18,20 +18,16 @@ from numpy.typing import NDArray
 
 from lexfed.data.builtin.bank import bank
 from lexfed.data.builtin.declarations import (
-    HEALTH_DATA,
-    HIPAA_PHI,
-    PERSONAL_DATA,
-    SPECIAL_DATA,
     BuiltinSource,
     DeclaredColumn,
+    about_patient,
     builtin_source,
-    declared,
+    health_data,
 )
 from lexfed.data.builtin.hospital import hospital
 from lexfed.data.reading.frames import frame_of_arrays
 from lexfed.data.schema import Column, NumberScale
 from lexfed.errors import ConfigError, Problem
-from lexfed.tiers import Tier
 
 # Wisconsin diagnostic breast cancer: mean, standard error and worst of ten measures
 # of the cell nuclei in an image (units of the image).
@@ -63,11 +59,6 @@ _DIABETES: tuple[tuple[str, tuple[float, float], str], ...] = (
 )
 
 
-def _health(column: Column, reason: str) -> DeclaredColumn:
-    articles = (SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI)
-    return declared(column, Tier.SPECIAL, "health", reason, *articles)
-
-
 def breast_cancer() -> BuiltinSource:
     """Return 569 breast tumours: thirty image measurements, malignant or not."""
     from sklearn.datasets import load_breast_cancer
@@ -81,10 +72,10 @@ def breast_cancer() -> BuiltinSource:
             scale: NumberScale = "log" if measure in _WIDE else "linear"
             column = Column(name, "number", ranges[block], scale=scale, missing=False)
             reason = f"{measure.replace('_', ' ')} of a patient's tumour cells"
-            rows.append(_health(column, reason))
+            rows.append(health_data(column, reason))
             columns[name] = inputs[:, block * len(_NUCLEI) + place]
     label = Column("malignant", "flag", missing=False)
-    rows.append(_health(label, "the diagnosis itself is health data"))
+    rows.append(health_data(label, "the diagnosis itself is health data"))
     columns["malignant"] = labels == 0  # the set codes malignant as 0
     frame = frame_of_arrays("sklearn:breast_cancer", columns)
     return builtin_source(frame, rows, target="malignant")
@@ -96,21 +87,20 @@ def diabetes() -> BuiltinSource:
 
     inputs, progression = load_diabetes(return_X_y=True, scaled=False)
     rows = [
-        declared(Column("age", "number", range=(18.0, 90.0), missing=False),
-                 Tier.PERSONAL, "demographic",
-                 "age in years narrows down who somebody is", PERSONAL_DATA, HIPAA_PHI),
-        declared(Column("sex", "category", values=("1", "2"), missing=False),
-                 Tier.PERSONAL, "demographic",
-                 "sex as registered (coded 1 and 2), not a special category",
-                 PERSONAL_DATA, HIPAA_PHI),
+        about_patient(Column("age", "number", range=(18.0, 90.0), missing=False),
+                      "demographic", "age in years narrows down who somebody is"),
+        about_patient(Column("sex", "category", values=("1", "2"), missing=False),
+                      "demographic", "sex as registered (coded 1 and 2), not a special "
+                      "category"),
     ]  # fmt: skip
     columns: dict[str, NDArray[Any]] = {"age": inputs[:, 0], "sex": inputs[:, 1]}
     for place, (name, limits, meaning) in enumerate(_DIABETES, start=2):
         column = Column(name, "number", range=limits, missing=False)
-        rows.append(_health(column, f"{meaning}, a health measurement"))
+        rows.append(health_data(column, f"{meaning}, a health measurement"))
         columns[name] = inputs[:, place]
     target = Column("progression", "number", range=(0.0, 400.0), missing=False)
-    rows.append(_health(target, "how far the disease went in a year is health data"))
+    reason = "how far the disease went in a year is health data"
+    rows.append(health_data(target, reason))
     columns["progression"] = np.asarray(progression, dtype=np.float64)
     frame = frame_of_arrays("sklearn:diabetes", columns)
     return builtin_source(frame, rows, target="progression")

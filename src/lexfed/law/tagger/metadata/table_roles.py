@@ -11,20 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lexfed.law.tagger.metadata.labelling_rules import (
-    CONTENT,
-    CONTENTS,
-    DTYPES,
-    FLIPS,
-    HOUSEKEEPING,
-    NOUN_KEEPS,
-    PRIOR_WEIGHT,
-    ROLE_TEXT,
-    ROLES,
-    TOPICS,
-    TableRole,
-    dtype_kind,
-)
+from lexfed.law.tagger.metadata import labelling_rules as rules
 from lexfed.law.tagger.metadata.name_evidence import nouns_of
 from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 from lexfed.law.tagger.words.lexicon import concepts_of
@@ -36,7 +23,7 @@ ENOUGH = 1.0
 """Points that a role needs; a table with less is about something unknown."""
 FEW = 1
 """Columns that the name of a table outweighs."""
-_MEANING_POINTS: Mapping[str, tuple[TableRole, float]] = {
+_MEANING_POINTS: Mapping[str, tuple[rules.TableRole, float]] = {
     "role:person": ("person", 3.0), "role:clinical": ("clinical", 3.0),
     "role:organisation": ("organisation", 3.0), "role:device": ("device", 3.0),
     "role:dictionary": ("dictionary", 4.0), "health": ("clinical", 3.0),
@@ -44,13 +31,13 @@ _MEANING_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "reference": ("dictionary", 3.0), "business": ("thing", 1.5),
 }  # fmt: skip
 """Points for a role by a term in the table's name."""
-_NOUN_POINTS: Mapping[str, tuple[TableRole, float]] = {
+_NOUN_POINTS: Mapping[str, tuple[rules.TableRole, float]] = {
     "person": ("person", 1.5), "case": ("person", 1.0),
     "organisation": ("organisation", 1.5), "thing": ("thing", 1.5),
     "definition": ("dictionary", 2.0),
 }  # fmt: skip
 """Points for a role by the first noun of the table's name."""
-_SHARE_POINTS: Mapping[str, tuple[TableRole, float]] = {
+_SHARE_POINTS: Mapping[str, tuple[rules.TableRole, float]] = {
     "direct_identifier": ("person", 4.0), "contact": ("person", 3.0),
     "demographic": ("person", 5.0), "person_key": ("person", 4.0),
     "employment_education": ("person", 4.0), "financial": ("person", 2.0),
@@ -77,7 +64,7 @@ class TableView:
     `medical` tells that its name, or its role, makes its people patients.
     """
 
-    role: TableRole
+    role: rules.TableRole
     topic: str
     medical: bool
 
@@ -90,7 +77,7 @@ def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> Tabl
     best = [max(one, key=lambda c: (one[c], c)) for one in sure if one]
     counts = Counter(best)
     nouns = nouns_of(name)
-    points = dict.fromkeys(ROLES, 0.0)
+    points = dict.fromkeys(rules.ROLES, 0.0)
     points["unknown"] = ENOUGH
     for role, worth in _name_points(name, nouns):
         points[role] += worth
@@ -100,7 +87,7 @@ def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> Tabl
     if counts["demographic"] >= 2:
         # Age and sex are told of people only, whatever the table is called.
         points["person"] += 3.0
-    chosen = max(ROLES, key=lambda role: points[role])
+    chosen = max(rules.ROLES, key=lambda role: points[role])
     if chosen == "person" and _many(counts, "health", len(best)):
         chosen = "clinical"
     medical = chosen == "clinical" or not _PATIENTS.isdisjoint(name.english)
@@ -142,10 +129,10 @@ def sums_of_both(
 
 def _name_points(
     name: PhraseReading, nouns: Sequence[str]
-) -> list[tuple[TableRole, float]]:
+) -> list[tuple[rules.TableRole, float]]:
     # In a table's name a hospital is an organisation, not a fact about a patient.
     first = nouns[:1] == ("organisation",)
-    found: list[tuple[TableRole, float]] = [
+    found: list[tuple[rules.TableRole, float]] = [
         (role, worth * hit.surely)
         for hit in name.hits
         if not (first and hit.entry.meaning == "health")
@@ -162,11 +149,11 @@ def _many(counts: Counter[str], category: str, total: int) -> bool:
 
 
 def _topic(counts: Counter[str], total: int) -> str:
-    topics = [c for c in counts if c in TOPICS and _many(counts, c, total)]
+    topics = [c for c in counts if c in rules.TOPICS and _many(counts, c, total)]
     return max(topics, key=lambda c: (counts[c], c), default="")
 
 
-_FLIP = {(flip.role, flip.before): flip for flip in FLIPS}
+_FLIP = {(flip.role, flip.before): flip for flip in rules.FLIPS}
 
 
 def evidence_of_table(
@@ -181,15 +168,15 @@ def evidence_of_table(
     A flip (`labelling_rules.FLIPS`) takes a share of a reading's weight away and gives
     it to the meaning of that reading in such a table.
     """
-    about = f"the table is about {ROLE_TEXT[view.role]}"
+    about = f"the table is about {rules.ROLE_TEXT[view.role]}"
     named, described = _concepts(name), _concepts(description)
-    if not (named | described) & HOUSEKEEPING:
+    if not (named | described) & rules.HOUSEKEEPING:
         yield from _content(named or described, view, about)
     nouns = {*nouns_of(name), *nouns_of(description)}
     left = dict(own)
     for category, weight in own.items():
-        for kind, damped, share in DTYPES:
-            if kind == dtype_kind(dtype) and category in damped and weight > 0:
+        for kind, damped, share in rules.DTYPES:
+            if kind == rules.dtype_kind(dtype) and category in damped and weight > 0:
                 left[category] -= weight * share
                 yield evidence_for(
                     "table", category, -weight * share,
@@ -197,8 +184,8 @@ def evidence_of_table(
                 )  # fmt: skip
     for category, weight in left.items():
         flip = _FLIP.get((view.role, category))
-        kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns) or (
-            category == "technical" and (named | described) & HOUSEKEEPING
+        kept = any(category in rules.NOUN_KEEPS.get(noun, ()) for noun in nouns) or (
+            category == "technical" and (named | described) & rules.HOUSEKEEPING
         )
         if flip is None or kept or weight <= 0:
             continue
@@ -211,12 +198,12 @@ def evidence_of_table(
                 f"{about}, where {flip.before} becomes {flip.after} "
                 f"(rule {flip.rule})", bool(flip.only),
             )  # fmt: skip
-    content = CONTENT.get(view.role) or view.topic
+    content = rules.CONTENT.get(view.role) or view.topic
     if not content and view.role == "person":
         content = "other_personal"
     if content:
         yield evidence_for(
-            "table", content, PRIOR_WEIGHT[view.role],
+            "table", content, rules.PRIOR_WEIGHT[view.role],
             f"{about}, and most that is told there is {content}",
         )  # fmt: skip
 
@@ -229,7 +216,7 @@ def _content(
     concepts: frozenset[str], view: TableView, about: str
 ) -> Iterator[TagEvidence]:
     """Yield the evidence of a plain word (`value`, `date`) in a table of that role."""
-    for row in CONTENTS:
+    for row in rules.CONTENTS:
         if row.role == view.role and row.word in concepts:
             yield evidence_for(
                 "table", row.category, row.weight,

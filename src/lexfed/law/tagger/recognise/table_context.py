@@ -76,11 +76,14 @@ def evidence_of_keys(
         "no key comes twice, in a table that names a person in each row: keys of these "
         "people (rule R3)"
     )
-    both = (
-        evidence_for("values", "person_key", WEIGHT, text),
-        evidence_for("values", "technical", -WEIGHT, text),
-    )
+    both = _rather("person_key", WEIGHT, text)
     return {at: both for at, sample in enumerate(samples) if is_key(sample)}
+
+
+def _rather(category: str, weight: float, text: str) -> tuple[TagEvidence, ...]:
+    """Return evidence for a category, and as much against a technical column."""
+    against = evidence_for("values", "technical", -weight, text)
+    return evidence_for("values", category, weight, text), against
 
 
 def is_key(sample: Sample) -> bool:
@@ -117,10 +120,7 @@ def evidence_of_clinical_tables(
         "the table holds clinical values, and this column is measured or answered for "
         "each row (rule R4)"
     )
-    both = (
-        evidence_for("values", "health", BESIDE_CLINICAL, text),
-        evidence_for("values", "technical", -BESIDE_CLINICAL, text),
-    )
+    both = _rather("health", BESIDE_CLINICAL, text)
     return {
         at: both
         for at, sample in enumerate(samples)
