@@ -113,15 +113,11 @@ def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier
     for name in schema.names:
         family = [name, *sorted(schema.ancestors(name))]
         untagged = [member for member in family if member not in tiers]
-        problems += [
-            Problem(
-                f"column `{member}`",
-                "has no tag" if member == name else f"has no tag, `{name}` needs it",
-                f"say what it is under `[law.columns]`: "
-                f'{member} = {{ tier = "...", reason = "..." }}',
-            )
-            for member in untagged
-        ]
+        for member in untagged:
+            needs = "" if member == name else f", `{name}` needs it"
+            tag = f'{member} = {{ tier = "...", reason = "..." }}'
+            hint = f"say what it is under `[law.columns]`: {tag}"
+            problems.append(Problem(f"column `{member}`", f"has no tag{needs}", hint))
         if not untagged:
             result[name] = max(tiers[member] for member in family)
     if problems:

@@ -39,16 +39,10 @@ class Place(TypedDict, total=False):
     hint: str
 
 
-def data_problem(
-    kind: str,
-    what: str,
-    *,
-    file: str = "",
-    column: str = "",
-    row: int | None = None,
-    hint: str = "",
-) -> DataProblem:
+def data_problem(kind: str, what: str, **place: Unpack[Place]) -> DataProblem:
     """Return the problem with its place written out for people."""
+    file, column = place.get("file", ""), place.get("column", "")
+    row, hint = place.get("row"), place.get("hint", "")
     places = [file] if file else []
     if column:
         places.append(f"column `{column}`")
@@ -95,6 +89,6 @@ class Problems:
             raise self.error()
 
 
-def refuse(kind: str, what: str, *, file: str = "", hint: str = "") -> DataError:
+def refuse(kind: str, what: str, **place: Unpack[Place]) -> DataError:
     """Return the error of a single problem, ready to be raised."""
-    return DataError([data_problem(kind, what, file=file, hint=hint)])
+    return DataError([data_problem(kind, what, **place)])

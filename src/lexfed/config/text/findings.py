@@ -43,12 +43,8 @@ def about(path: KeyPath, what: str, hint: str = "", *also: KeyPath) -> Finding:
 
 # Names a reader may know from the project's plans. Saying "unknown" of them would
 # send people looking for a typing mistake that they did not make.
-UNAVAILABLE_KEYS: frozenset[KeyPath] = frozenset(
-    {("sketch",), ("evaluation", "attacks")}
-)
-UNAVAILABLE_VALUES: Mapping[KeyPath, frozenset[str]] = {
-    ("federation", "engine"): frozenset({"flower"})
-}
+UNAVAILABLE_KEYS: tuple[KeyPath, ...] = (("sketch",), ("evaluation", "attacks"))
+UNAVAILABLE_VALUES: Mapping[KeyPath, str] = {("federation", "engine"): "flower"}
 NOT_AVAILABLE = "is not available in this version"
 
 _TO_ADD: Mapping[KeyPath, str] = {
@@ -180,7 +176,7 @@ def _unknown(path: KeyPath, value: object) -> Finding:
 
 
 def _unexpected(path: KeyPath, value: Any) -> Finding:
-    if isinstance(value, str) and value in UNAVAILABLE_VALUES.get(path, ()):
+    if isinstance(value, str) and value == UNAVAILABLE_VALUES.get(path):
         choices = schema_node(_schema(), path).get("enum", [])
         what = f"`{dotted(path)}`: `{value}` {NOT_AVAILABLE}"
         return Finding(path, what, f"use one of {listed(choices)}")

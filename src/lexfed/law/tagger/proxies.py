@@ -117,8 +117,7 @@ class VariableStack:
 
     def sums(self, by_level: Floats) -> Floats:
         """Return sums over the levels of each discrete variable."""
-        summed: Floats = np.add.reduceat(by_level, self.starts, axis=-1)
-        return summed
+        return np.asarray(np.add.reduceat(by_level, self.starts, axis=-1))
 
 
 Strengths = tuple[Floats, Floats, Floats]
@@ -195,13 +194,11 @@ def pearson(numbers: Floats, many: VariableStack) -> Strengths:
 def _over(one: Floats, other: Floats) -> Floats:
     """Return a quotient, 0 where nothing is divided by nothing."""
     safe = np.abs(other) > 1e-12
-    quotient: Floats = np.where(safe, one / np.where(safe, other, 1.0), 0.0)
-    return quotient
+    return np.where(safe, one / np.where(safe, other, 1.0), 0.0)
 
 
 def _root(square: Floats) -> Floats:
-    root: Floats = np.sqrt(np.clip(square, 0.0, 1.0))
-    return root
+    return np.asarray(np.sqrt(np.clip(square, 0.0, 1.0)))
 
 
 @dataclass(frozen=True)

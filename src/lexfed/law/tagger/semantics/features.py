@@ -141,8 +141,7 @@ def _others(rows: Singles) -> Singles:
         return np.zeros_like(rows)
     # In double precision, so that the order of the rows is lost in the rounding.
     total = rows.sum(axis=0, dtype=np.float64)
-    mean: Singles = ((total - rows) / (len(rows) - 1)).astype(np.float32)
-    return mean
+    return np.asarray((total - rows) / (len(rows) - 1), np.float32)
 
 
 def _concepts(reading: PhraseReading, layout: FeatureLayout) -> Singles:

@@ -53,8 +53,7 @@ class Layer:
         A product of matrices may add in another order for another number of rows, on
         some processors; `einsum` adds each output by itself.
         """
-        found: Singles = np.einsum("ij,kj->ik", rows, self.weights) + self.bias
-        return found
+        return np.asarray(np.einsum("ij,kj->ik", rows, self.weights) + self.bias)
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ class Network:
         outputs = self.layers[-1].outputs(state) / self.temperature
         outputs -= outputs.max(axis=1, keepdims=True)
         total = np.log(np.exp(outputs).sum(axis=1, keepdims=True))
-        result: Singles = (outputs - total).astype(np.float32)
-        return result
+        return np.asarray(outputs - total, np.float32)
 
 
 def category_probabilities(
