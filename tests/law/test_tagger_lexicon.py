@@ -36,8 +36,8 @@ def test_a_term_is_found_in_all_its_spellings() -> None:
 
 def test_a_word_of_a_language_is_in_its_vocabulary_only() -> None:
     lexicon = build_lexicon({"de": GERMAN, "en": b"customer\tword\t0\tcustomer"})
-    assert "kunde" in lexicon.vocabulary("de")
-    assert "kunde" not in lexicon.vocabulary("en")
+    assert lexicon.knows("kunde", "de")
+    assert not lexicon.knows("kunde", "en")
     assert lexicon.lengthened("bzhlng") == ("bezahlung",)
     assert lexicon.lengthened("xyz") == ()
 

@@ -50,7 +50,10 @@ def test_every_text_becomes_lower_case_words(text: str) -> None:
         assert word
         assert word == word.lower()
     assert fold(text) == fold(text).lower()
-    assert all(part in text.lower() or part for part in split(text, {"patient", "id"}))
+    assert all(
+        part in text.lower() or part
+        for part in split(text, {"patient", "id"}.__contains__)
+    )
 
 
 @given(st.lists(st.sampled_from(["patient", "größe", "fecha", "no"]), min_size=1))
@@ -94,8 +97,8 @@ def test_shortened_words_keep_their_consonants() -> None:
     ],
 )
 def test_run_together_words_are_split(word: str, parts: tuple[str, ...]) -> None:
-    assert split(word, GERMAN | {"id"}) == parts
+    assert split(word, (GERMAN | {"id"}).__contains__) == parts
 
 
 def test_two_letters_are_a_word_at_an_end_only() -> None:
-    assert split("hausidkasse", GERMAN | {"id"}) == ("haus", "kasse")
+    assert split("hausidkasse", (GERMAN | {"id"}).__contains__) == ("haus", "kasse")

@@ -117,24 +117,14 @@ class Lexicon:
     short: Mapping[str, str | tuple[str, ...]]
     ordered: Sequence[str]
 
-    def vocabulary(self, language: str) -> "LanguageVocabulary":
-        """Return the single words of a language, to split run-together names."""
-        return LanguageVocabulary(self.languages, language)
+    def knows(self, word: str, language: str) -> bool:
+        """Return True if a single word belongs to a language."""
+        return language in self.languages.get(word, ())
 
     def lengthened(self, word: str) -> tuple[str, ...]:
         """Return the words that a word holds the consonants of."""
         full = self.short.get(word, ())
         return (full,) if isinstance(full, str) else full
-
-
-class LanguageVocabulary:
-    """The words of one language, as a container."""
-
-    def __init__(self, languages: Mapping[str, frozenset[str]], language: str) -> None:
-        self._languages, self._language = languages, language
-
-    def __contains__(self, word: object) -> bool:
-        return self._language in self._languages.get(word, ())  # type: ignore[call-overload]
 
 
 def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:

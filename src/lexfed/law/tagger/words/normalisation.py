@@ -18,7 +18,7 @@ Guarantees:
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Callable
 
 NAME_LIMIT = 256
 """Letters of a name that are read; no column has a longer name."""
@@ -75,7 +75,7 @@ def skeleton(word: str) -> str:
     return word[:1] + "".join(letter for letter in word[1:] if letter not in "aeiou")
 
 
-def split(word: str, vocabulary: Container[str]) -> tuple[str, ...]:
+def split(word: str, is_word: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the known words that a folded, run-together word is made of.
 
     Unknown ends are left out. There are no parts if less than three quarters of the
@@ -94,7 +94,7 @@ def split(word: str, vocabulary: Container[str]) -> tuple[str, ...]:
             inside = start > 0 and end < length
             if len(piece) == 2 and (inside or piece not in _SHORT):
                 continue
-            if piece not in vocabulary:
+            if not is_word(piece):
                 continue
             before, link = _before(best, word, start)
             value = best[before] + len(piece) ** 1.5 + _PIECE + link

@@ -15,7 +15,7 @@ in every country borrow from it.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from lexfed.law.tagger.suggestions import DescribedColumn
@@ -129,7 +129,7 @@ def _refine(word: str, languages: Sequence[str], lexicon: Lexicon) -> list[Lexic
             return [LexiconWord(stem, INFLECTED)]
     best: tuple[str, ...] = ()
     for language in languages:
-        parts = split(word, lexicon.vocabulary(language))
+        parts = split(word, partial(lexicon.knows, language=language))
         if parts and (not best or len("".join(parts)) > len("".join(best))):
             best = parts
     if best:
@@ -321,7 +321,7 @@ def _languages_of_compound(word: str) -> frozenset[str]:
     """Return the languages that can take a word apart best."""
     lexicon = load_lexicon()
     parts = {
-        language: len("".join(split(word, lexicon.vocabulary(language))))
+        language: len("".join(split(word, partial(lexicon.knows, language=language))))
         for language in LANGUAGES
     }
     most = max(parts.values())
