@@ -111,9 +111,16 @@ def examine_file(path: Path | str) -> Examination:
     name = str(path)
     try:
         text = config_text(Path(path))
+    except FileNotFoundError:
+        hint = "write a first version with `lexfed init FILE`, where FILE is your table"
+        finding = Finding((), "there is no such file", hint)
+    except UnicodeDecodeError:
+        finding = Finding((), "not UTF-8 text", "save the file as UTF-8")
     except (OSError, ValueError) as error:
-        return Examination(None, (_problem(_unreadable(error), name, None),), ())
-    return examine(text, name)
+        finding = Finding((), f"cannot be read: {system_reason(error)}")
+    else:
+        return examine(text, name)
+    return Examination(None, (_problem(finding, name, None),), ())
 
 
 def config_text(path: Path) -> str:
@@ -124,15 +131,6 @@ def config_text(path: Path) -> str:
     """
     # Some Windows editors put a byte-order mark in front of UTF-8.
     return read_plain(path, _MOST, links=True).decode("utf-8-sig")
-
-
-def _unreadable(error: OSError | ValueError) -> Finding:
-    if isinstance(error, FileNotFoundError):
-        hint = "write a first version with `lexfed init FILE`, where FILE is your table"
-        return Finding((), "there is no such file", hint)
-    if isinstance(error, UnicodeDecodeError):
-        return Finding((), "not UTF-8 text", "save the file as UTF-8")
-    return Finding((), f"cannot be read: {system_reason(error)}")
 
 
 def examine(text: str, name: str = "lexfed.toml") -> Examination:

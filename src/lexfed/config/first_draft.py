@@ -36,7 +36,8 @@ def scaffold(source: str, columns: Iterable[tuple[str, ColumnKind]]) -> str:
     """
     kinds = {column: kind for column, kind in columns if column}
     names = [(dotted((name,)), kind) for name, kind in kinds.items()]
-    run = _run_name(source)
+    stem = PurePath(source).name.partition(".")[0]
+    run = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("._-")[:64] or "run"
     return _template("new").format(
         name=quoted(run),
         out=quoted(f"runs/{run}"),
@@ -46,13 +47,6 @@ def scaffold(source: str, columns: Iterable[tuple[str, ColumnKind]]) -> str:
             f'{name} = {{ tier = "?", reason = "?" }}\n' for name, _ in names
         ),
     )
-
-
-def _run_name(source: str) -> str:
-    """Return a name for the run made of the characters that a name may have."""
-    stem = PurePath(source).name.partition(".")[0]
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("._-")
-    return name[:64] or "run"
 
 
 def demo_config(out: str = "runs/demo", seed: int = 7) -> str:

@@ -85,12 +85,11 @@ def parse_grid(texts: Sequence[str]) -> SearchGrid:
     for text in texts:
         try:
             path, values = _axis(text)
+            if path in axes:
+                problems += _wrong(text, f"`{dotted(path)}` is given twice").problems
+            axes[path] = values
         except ConfigError as error:
             problems += error.problems
-            continue
-        if path in axes:
-            problems.append(_wrong(text, f"`{dotted(path)}` is given twice", ""))
-        axes[path] = values
     size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
         what = f"{size} settings, more than {MOST_SETTINGS}"
@@ -105,15 +104,15 @@ def parse_grid(texts: Sequence[str]) -> SearchGrid:
 def _axis(text: str) -> tuple[KeyPath, tuple[SearchValue, ...]]:
     key, equals, rest = text.partition("=")
     if not equals:
-        raise ConfigError([_wrong(text, "expected `KEY=V1,V2,...`", _EXAMPLE)])
+        raise _wrong(text, "expected `KEY=V1,V2,...`", _EXAMPLE)
     path: KeyPath = tuple(key.strip().split("."))
     if path not in SEARCHABLE:
         known = [dotted(other) for other in SEARCHABLE]
         hint = did_you_mean(key.strip(), known, "these can be:")
-        raise ConfigError([_wrong(text, f"`{key.strip()}` cannot be searched", hint)])
+        raise _wrong(text, f"`{key.strip()}` cannot be searched", hint)
     values = _values(text, rest.strip())
     if len(set(map(repr, values))) < len(values):
-        raise ConfigError([_wrong(text, "a value is given twice", "")])
+        raise _wrong(text, "a value is given twice")
     return path, values
 
 
@@ -124,16 +123,15 @@ def _values(text: str, rest: str) -> tuple[SearchValue, ...]:
         parsed = tomllib.loads(f"values = {rest}")["values"]
     except tomllib.TOMLDecodeError as error:
         hint = 'for example `\'federation.model=["logistic", "mlp:64,32"]\'`'
-        problem = _wrong(text, "not an array as TOML has it", hint)
-        raise ConfigError([problem]) from error
+        raise _wrong(text, "not an array as TOML has it", hint) from error
     if not parsed or not all(isinstance(v, bool | int | float | str) for v in parsed):
-        raise ConfigError([_wrong(text, "expected numbers or texts", "")])
+        raise _wrong(text, "expected numbers or texts")
     return tuple(parsed)
 
 
 def _value(text: str, part: str) -> SearchValue:
     if not part:
-        raise ConfigError([_wrong(text, "a value is empty", "")])
+        raise _wrong(text, "a value is empty")
     try:
         parsed = tomllib.loads(f"value = {part}")["value"]
     except tomllib.TOMLDecodeError:
@@ -144,8 +142,8 @@ def _value(text: str, part: str) -> SearchValue:
     return parsed if isinstance(parsed, bool | int | float | str) else part
 
 
-def _wrong(text: str, what: str, hint: str) -> Problem:
-    return Problem(f"--grid {text[:80]}", what, hint)
+def _wrong(text: str, what: str, hint: str = "") -> ConfigError:
+    return ConfigError([Problem(f"--grid {text[:80]}", what, hint)])
 
 
 def searched_configs(

@@ -148,8 +148,7 @@ def words_of(columns: Sequence[DescribedColumn]) -> list[frozenset[str]]:
             table.places, table.columns, table.names, table.descriptions, strict=True
         )
         for place, column, name, description in read_all:
-            dtype = column.dtype.lower()
-            date = {"date"} if dtype.startswith(_OF_TIME) else set()
+            date = {"date"} if column.dtype.lower().startswith(_OF_TIME) else set()
             bare = _KEY.issuperset(name.english)
             whose = {w.removesuffix("s") for w in table.title.english if bare}
             result[place] = frozenset(

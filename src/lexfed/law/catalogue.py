@@ -147,18 +147,17 @@ def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
     if problems:
         raise ConfigError(problems)
     name, digest = plain["jurisdiction"], hashlib.sha256(content).hexdigest()
-    parsed = tuple(_rule(row, name) for row in rules)
-    return LawCatalogue(name, plain["title"], parsed, digest)
-
-
-def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
-    return LawRule(
-        article=Article(row["id"], jurisdiction, row["reference"], row["obligation"]),
-        categories=frozenset(row.get("categories", ())),
-        tiers=frozenset(row.get("tiers", ())),
-        words=tuple(word.casefold() for word in row.get("words", ())),
-        otherwise=row.get("otherwise", False),
+    parsed = tuple(
+        LawRule(
+            article=Article(row["id"], name, row["reference"], row["obligation"]),
+            categories=frozenset(row.get("categories", ())),
+            tiers=frozenset(row.get("tiers", ())),
+            words=tuple(word.casefold() for word in row.get("words", ())),
+            otherwise=row.get("otherwise", False),
+        )
+        for row in rules
     )
+    return LawCatalogue(name, plain["title"], parsed, digest)
 
 
 def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:

@@ -188,8 +188,7 @@ def profiles_are_possible(config: Config) -> Iterator[Finding]:
     for path, epsilon in stated.items():
         if epsilon is not None and epsilon < LEAST_EPSILON:
             what = f": expected at least {LEAST_EPSILON:g}, got: {shown(epsilon)}"
-            hint = "a site that may say less can as well be left out"
-            yield about(path, what, hint)
+            yield about(path, what, "a site that may say less can as well be left out")
 
 
 def sites_have_one_profile(config: Config) -> Iterator[Finding]:

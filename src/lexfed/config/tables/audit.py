@@ -197,8 +197,7 @@ class AuditTable(ConfigTable):
 
     def party(self, name: str) -> PartyTable:
         """Return what is stated of a site, by its name or for every other site."""
-        stated = self.parties.get(name) or self.parties.get(OTHERS)
-        return stated or PartyTable()
+        return self.parties.get(name) or self.parties.get(OTHERS) or PartyTable()
 
 
 OTHERS = "*"

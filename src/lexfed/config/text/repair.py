@@ -63,8 +63,7 @@ def repaired_config(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[Ke
             return Config.model_validate(tables), frozenset(bad)
         except ValidationError as error:
             for details in error.errors(include_url=False):
-                path = _mended(tables, details["loc"], details["type"] == "missing")
-                bad.add(path)
+                bad.add(_mended(tables, details["loc"], details["type"] == "missing"))
     return None, frozenset(bad)
 
 

@@ -132,8 +132,7 @@ def _resolved(schema: SchemaNode, node: SchemaNode) -> SchemaNode:
         if option.get("type") != "null":
             return _resolved(schema, option)
     if "$ref" in node:
-        name = node["$ref"].rpartition("/")[2]
-        return dict(schema["$defs"][name])
+        return dict(schema["$defs"][node["$ref"].rpartition("/")[2]])
     return node
 
 

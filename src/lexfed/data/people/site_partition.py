@@ -62,8 +62,7 @@ class Partition:
         largest = max((int(site[-1]) for site in self.rows if len(site)), default=-1)
         is_kept = np.zeros(largest + 1, dtype=bool)
         is_kept[rows[rows <= largest]] = True
-        kept = tuple(site[is_kept[site]] for site in self.rows)
-        return Partition(self.names, kept)
+        return Partition(self.names, tuple(site[is_kept[site]] for site in self.rows))
 
     def of(self, codes: Integers) -> "Partition":
         """Return the same sites with other rows, from the code of each row's site."""

@@ -132,8 +132,7 @@ def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str
 
 def _table(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
     text = read_text(path, _SAMPLE_BYTES, whole=False)
-    first = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
+    delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
     rows = _rows(text, path, delimiter)
     header = [name.strip() for name in next(rows, (1, []))[1]]
     # A ragged row says nothing about the others; what it has is taken.

@@ -32,7 +32,7 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.law.tagger.recognise.recogniser import MISSING, MOST_VALUES
-from lexfed.law.tagger.statistics import FEW, NUMBER
+from lexfed.law.tagger.statistics import FEW, NUMBER, standardised
 from lexfed.law.tagger.suggestions import DescribedColumn, Proxy, Suggestion
 
 _X = log(100_000.0)
@@ -85,16 +85,11 @@ def variable_of(values: Sequence[str]) -> Variable | None:
 
 def _numeric(numbers: Floats) -> Variable | None:
     here = np.isfinite(numbers)
-    known = numbers[here]
-    scale = float(np.abs(known).max()) if len(known) else 0.0
-    if scale == 0.0:
-        return None
-    known = known / scale  # so that no square overflows
-    deviation = float(known.std())
-    if deviation < 1e-12:
+    known = standardised(numbers[here])
+    if known is None:
         return None
     standard = np.full(len(numbers), np.nan)
-    standard[here] = (known - known.mean()) / deviation
+    standard[here] = known
     return Variable(numbers=standard)
 
 
@@ -256,8 +251,7 @@ def proxies_of(
     tables: dict[tuple[str, int], list[int]] = {}
     for at, column in enumerate(columns):
         if column.values and suggestions[at].tier != "identifier":
-            key = (column.table, len(column.values))
-            tables.setdefault(key, []).append(at)
+            tables.setdefault((column.table, len(column.values)), []).append(at)
     found: dict[int, list[Proxy]] = {}
     for members in tables.values():
         sensitive = [at for at in members if suggestions[at].tier == "special"]

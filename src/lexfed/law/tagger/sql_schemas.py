@@ -115,8 +115,7 @@ def _create(tokens: Sequence[_Token], at: int) -> tuple[int, list[DescribedColum
     if at >= len(tokens) or tokens[at] != ("sign", "(") or not names:
         return at, []
     end, items = _items(tokens, at + 1)
-    columns = [column for item in items if (column := _column(item, names[-1]))]
-    return end, columns
+    return end, [column for item in items if (column := _column(item, names[-1]))]
 
 
 def _name(tokens: Sequence[_Token], at: int) -> tuple[int, list[str]]:

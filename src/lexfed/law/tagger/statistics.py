@@ -25,6 +25,7 @@ from math import exp, log, log2, pi
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.law.tagger.recognise.recogniser import Sample
 from lexfed.law.tagger.suggestions import TagEvidence, evidence_for
 
@@ -88,6 +89,16 @@ def shannon(counts: Mapping[str, int]) -> float:
     return min(1.0, max(0.0, -sum(s * log2(s) for s in shares) / log2(total)))
 
 
+def standardised(numbers: Floats) -> Floats | None:
+    """Return numbers less their mean, over their deviation; None if that is zero."""
+    scale = float(np.abs(numbers).max()) if numbers.size else 0.0
+    if scale == 0.0:
+        return None
+    scaled = numbers / scale  # so that no square overflows
+    deviation = float(scaled.std())
+    return None if deviation < 1e-12 else (scaled - scaled.mean()) / deviation
+
+
 def kernel_entropy(numbers: Sequence[float]) -> float:
     """Return exp(2 (h - h_normal)), h by kernel density estimation.
 
@@ -98,16 +109,11 @@ def kernel_entropy(numbers: Sequence[float]) -> float:
     is cut off.
     """
     step = max(1, -(-len(numbers) // _MOST))
-    x = np.asarray(numbers[::step], dtype=np.float64)
-    x = x[np.isfinite(x)]
-    scale = float(np.abs(x).max()) if x.size else 0.0
-    if x.size < 5 or scale == 0.0:
+    known = np.asarray(numbers[::step], dtype=np.float64)
+    known = known[np.isfinite(known)]
+    x = standardised(known) if known.size >= 5 else None
+    if x is None:
         return 0.0
-    x = x / scale  # so that no square overflows
-    deviation = float(x.std())
-    if deviation < 1e-12:
-        return 0.0
-    x = (x - x.mean()) / deviation
     width = 1.06 * x.size**-0.2
     kernel = np.exp(-0.5 * ((x[:, None] - x[None, :]) / width) ** 2)
     density = kernel.sum(axis=1) / (x.size * width * np.sqrt(2.0 * pi))

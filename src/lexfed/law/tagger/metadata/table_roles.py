@@ -91,7 +91,9 @@ def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> Tabl
     if chosen == "person" and _many(counts, "health", len(best)):
         chosen = "clinical"
     medical = chosen == "clinical" or not _PATIENTS.isdisjoint(name.english)
-    return TableView(chosen, _topic(counts, len(best)), medical)
+    topics = [c for c in counts if c in rules.TOPICS and _many(counts, c, len(best))]
+    topic = max(topics, key=lambda c: (counts[c], c), default="")
+    return TableView(chosen, topic, medical)
 
 
 def evidence_sums(evidence: Sequence[TagEvidence]) -> dict[str, float]:
@@ -146,11 +148,6 @@ def _name_points(
 
 def _many(counts: Counter[str], category: str, total: int) -> bool:
     return counts[category] >= 2 and counts[category] >= 0.2 * total
-
-
-def _topic(counts: Counter[str], total: int) -> str:
-    topics = [c for c in counts if c in rules.TOPICS and _many(counts, c, total)]
-    return max(topics, key=lambda c: (counts[c], c), default="")
 
 
 _FLIP = {(flip.role, flip.before): flip for flip in rules.FLIPS}

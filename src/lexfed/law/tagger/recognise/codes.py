@@ -34,8 +34,7 @@ def snomed(number: str) -> bool:
 def pzn(number: str) -> bool:
     """Check a German drug number: weights 1 to 7, modulo 11."""
     digits = number.removeprefix("PZN")
-    rest = weighted(digits[:-1], range(9 - len(digits), 8)) % 11
-    return rest == int(digits[-1])
+    return weighted(digits[:-1], range(9 - len(digits), 8)) % 11 == int(digits[-1])
 
 
 _VIN = dict(
@@ -161,8 +160,7 @@ _CARDS = re.compile(
 
 def iban(text: str) -> bool:
     """Check an IBAN: its country's length, and mod 97 with the head moved back."""
-    right = IBAN_LENGTHS.get(text[:2]) == len(text)
-    return right and mod_97(text[4:] + text[:4])
+    return IBAN_LENGTHS.get(text[:2]) == len(text) and mod_97(text[4:] + text[:4])
 
 
 def card(number: str) -> bool:

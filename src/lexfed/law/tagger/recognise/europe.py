@@ -216,8 +216,7 @@ def czech_number(number: str) -> bool:
     """Check a Czech or Slovak birth number: women add 50, a full series 20."""
     month = int(number[2:4]) % 50
     born = is_day(f"{number[:2]}{month - 20 * (month > 20):02}{number[4:6]}")
-    rest = int(number[:9]) % 11
-    return born and rest % 10 == int(number[9])
+    return born and int(number[:9]) % 11 % 10 == int(number[9])
 
 
 def baltic_code(number: str) -> bool:

@@ -160,5 +160,4 @@ def _type(dtype: str) -> Singles:
 
 def _kind(name: PhraseReading, text: PhraseReading, table: TableReading) -> Singles:
     unknown = len(name.unknown) / max(1, len(name.words))
-    foreign = table.languages[0] != "en"
-    return np.array([not text.words, unknown, foreign], np.float32)
+    return np.array([not text.words, unknown, table.languages[0] != "en"], np.float32)

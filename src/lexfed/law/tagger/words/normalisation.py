@@ -58,8 +58,7 @@ def spellings(term: str) -> tuple[str, ...]:
 
 def words(text: str, limit: int = NAME_LIMIT) -> tuple[str, ...]:
     """Return the folded words of a name or of a sentence, in their order."""
-    found = _WORDS.findall(_plain(text[:limit]))
-    return tuple(word.lower() for word in found)
+    return tuple(word.lower() for word in _WORDS.findall(_plain(text[:limit])))
 
 
 def squeeze(text: str) -> str:
