@@ -102,9 +102,8 @@ def groups_are_of_columns(config: Config) -> Iterator[Finding]:
             seen.setdefault(name, group)
             if columns and not config.data.built_in and name not in columns:
                 hint = closest_or(name, columns, "remove it")
-                yield about(
-                    path, f": there is no column `{name}`", hint, COLUMNS, SOURCE
-                )
+                what = f": there is no column `{name}`"
+                yield about(path, what, hint, COLUMNS, SOURCE)
 
 
 def paid_importances_fit(config: Config) -> Iterator[Finding]:

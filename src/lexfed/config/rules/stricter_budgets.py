@@ -128,9 +128,8 @@ def profiles_say_something(config: Config) -> Iterator[Finding]:
         capped = any(cap is not None for _, cap in table.caps)
         if table.epsilon is None and not capped and config.budget.clients is None:
             what = " does nothing: it has no budget of its own"
-            yield about(
-                path, what, "give it an `epsilon`, or `caps = { special = ... }`"
-            )
+            hint = "give it an `epsilon`, or `caps = { special = ... }`"
+            yield about(path, what, hint)
 
 
 def profiles_save_for_something(config: Config) -> Iterator[Finding]:
@@ -248,10 +247,8 @@ def clients_share_a_total(config: Config) -> Iterator[Finding]:
     if clients is None:
         return
     if clients.low > clients.high:
-        what = (
-            f": expected at most `high`, {shown(clients.high)}, "
-            f"got: {shown(clients.low)}"
-        )
+        low, high = shown(clients.low), shown(clients.high)
+        what = f": expected at most `high`, {high}, got: {low}"
         hint = "exchange them"
         yield about((*CLIENTS, "low"), what, hint, (*CLIENTS, "high"))
     for name, table in config.budget.profiles.items():

@@ -115,11 +115,8 @@ def _texts(raw: RawColumn) -> list[str]:
 
 def _wrong_type(declared: str, raw: RawColumn, place: _Place) -> Floats:
     held = "another type" if raw.kind == "other" else raw.kind
-    place.whole(
-        "column-type",
-        f"holds {held} here, declared as {declared}",
-        "write it the same way at every site",
-    )
+    what = f"holds {held} here, declared as {declared}"
+    place.whole("column-type", what, "write it the same way at every site")
     return np.full(len(raw.values), np.nan)
 
 

@@ -29,9 +29,9 @@ from lexfed.law.tagger.metadata.packs import (
     matching_packs,
 )
 from lexfed.law.tagger.metadata.table_roles import (
-    STRONG,
     evidence_of_table,
     evidence_sums,
+    strong_sums,
     sums_of_both,
     sums_with_evidence,
     table_view,
@@ -94,8 +94,7 @@ def _tag(
         items = evidence_of_name(name, description, nouns, coded, table.title)
         own.append([*items, *evidence_of_packs(column, matches, packs)])
     sure = [
-        {c: w for c, w in evidence_sums([*items, *seen]).items() if w >= STRONG}
-        for items, seen in zip(own, values, strict=True)
+        strong_sums([*items, *seen]) for items, seen in zip(own, values, strict=True)
     ]
     view = table_view(table.title, sure)
     weighed = []

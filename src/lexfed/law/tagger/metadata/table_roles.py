@@ -122,6 +122,11 @@ def sums_with_evidence(
     return out
 
 
+def strong_sums(evidence: Sequence[TagEvidence]) -> dict[str, float]:
+    """Return the sums of evidence by which a column is surely of a category."""
+    return {c: sum_ for c, sum_ in evidence_sums(evidence).items() if sum_ >= STRONG}
+
+
 def sums_of_both(
     first: Mapping[str, float], second: Mapping[str, float]
 ) -> dict[str, float]:

@@ -54,15 +54,11 @@ def _is_pair(value: str) -> bool:
 
 
 def _by_name(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
-    sides = (_LATITUDE, 90.0), (_LONGITUDE, 180.0)
-    north, east = (
-        [
-            at
-            for at, s in enumerate(samples)
-            if s.name_words & names and _degrees(s, most)
-        ]
-        for names, most in sides
-    )
+    def named(words: frozenset[str], most: float) -> list[int]:
+        found = enumerate(samples)
+        return [at for at, s in found if s.name_words & words and _degrees(s, most)]
+
+    north, east = named(_LATITUDE, 90.0), named(_LONGITUDE, 180.0)
     if not north or not east:
         return {}
     text = "the table has latitudes and longitudes, by name and by range"

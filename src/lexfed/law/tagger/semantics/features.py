@@ -26,7 +26,11 @@ import numpy as np
 from lexfed.arrays import Singles
 from lexfed.law.tagger.metadata.labelling_rules import dtype_kind
 from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, nouns_of
-from lexfed.law.tagger.metadata.table_roles import STRONG, evidence_sums, table_view
+from lexfed.law.tagger.metadata.table_roles import (
+    evidence_sums,
+    strong_sums,
+    table_view,
+)
 from lexfed.law.tagger.semantics.embeddings import Embedding
 from lexfed.law.tagger.suggestions import CATEGORIES
 from lexfed.law.tagger.words.lexicon import concepts_of
@@ -99,11 +103,8 @@ def _rows(table: TableReading, embedding: Embedding, layout: FeatureLayout) -> S
         )
         for kind in ("name", "description")
     )
-    sure = [
-        {category: weight for category, weight in one.items() if weight >= STRONG}
-        for one in map(evidence_sums, own)
-    ]
-    role = _marked([table_view(table.title, sure).role], layout.roles)
+    view = table_view(table.title, list(map(strong_sums, own)))
+    role = _marked([view.role], layout.roles)
     text = embedding.matrix([(*name.english, *text.english) for _, name, text in read])
     of_title = _concepts(table.title, layout)
     blocks = {
