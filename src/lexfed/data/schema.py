@@ -108,6 +108,8 @@ def _wrong(column: str, what: str, hint: str = "") -> ConfigError:
 class Column:
     """One column as declared in public, before the data are looked at.
 
+    A declaration that contradicts itself raises `ConfigError`.
+
     Attributes:
         range: lowest and highest value of a number; values outside are clamped.
         values: the categories, in the order of their slots.
@@ -118,9 +120,6 @@ class Column:
         missing: whether a value may be missing.
         public_stats: centre and spread that are public knowledge, of the transformed
             values for `log` and `symlog`; without them a number is scaled by its range.
-
-    Raises:
-        ConfigError: if the declaration contradicts itself.
     """
 
     name: str

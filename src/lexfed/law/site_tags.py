@@ -18,11 +18,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class SiteTag:
-    """A site's whole statement about one of its columns.
-
-    Raises:
-        DataError: if tier or category is unknown.
-    """
+    """A site's whole statement about one of its columns, of known tier and category."""
 
     table: str
     column: str

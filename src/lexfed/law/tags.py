@@ -113,15 +113,13 @@ class TaggedSchema:
     """A schema in which every column, the target included, has a tag.
 
     `tags` are by column, and by source of an engineered column; `asked` is empty if all
-    tags came with the source.
+    tags came with the source. An untagged column, and a tag of no column, raise
+    `ConfigError`.
 
     Guarantees:
         Every column has a tag, and so has every source of an engineered column.
         An engineered column is at least as sensitive as everything it is made from.
         Features contain no identifier, no target, no key and no text.
-
-    Raises:
-        ConfigError: naming every untagged column, and every tag of no column.
     """
 
     schema: Schema

@@ -33,8 +33,7 @@ _REGRESSION_BINS = 4
 class Partition:
     """Sites by name, and for each the positions of its rows in ascending order.
 
-    Raises:
-        DataError: if a name has characters that do not show.
+    A name with characters that do not show raises `DataError`.
     """
 
     names: tuple[str, ...]

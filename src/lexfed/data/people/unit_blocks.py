@@ -59,15 +59,13 @@ def cap_records(
 ) -> CappedTable:
     """Return the table with at most that many rows of each person at each site.
 
+    Rows of no site, -1 among the codes in `sites`, are left out. `DataError` names the
+    rows beyond the cap, unless they are dropped.
+
     Guarantees:
         The first rows of every person at a site stay, in their order; so every
         person with rows at a site is there, whatever the other rows are.
         Which rows stay depends on person, site and the order of rows only.
-
-    Rows of no site, -1 among the codes in `sites`, are left out.
-
-    Raises:
-        DataError: naming the rows beyond the cap, unless they are dropped.
     """
     placed = np.flatnonzero(sites >= 0)
     pairs = np.stack([table.persons[placed], sites[placed]], axis=1)
@@ -106,9 +104,8 @@ def sites_of_persons(persons: Integers, sites: Integers) -> Integers:
 def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int:
     """Return the number of persons who appear at several sites.
 
-    Raises:
-        DataError: if a person appears at more than `limit` sites; each site clips
-            on its own, so the guarantee would not hold for that person.
+    A person at more than `limit` sites raises `DataError`: each site clips on its own,
+    so the guarantee would not hold for that person.
     """
     pairs, first = np.unique(
         np.stack([table.persons, sites], axis=1), axis=0, return_index=True
@@ -207,15 +204,13 @@ def _at(values: Any, places: Bools | Integers) -> Any:
 def group_units(rows: PersonRows, records_per_person: int = 1) -> UnitBlock:
     """Return one unit per person, in the order of each person's first row.
 
-    `records_per_person` is the declared cap, and the number of places.
+    `records_per_person` is the declared cap, and the number of places; a person with
+    more rows raises `DataError`.
 
     Guarantees:
         The weights of a unit sum to 1.
         Unit, place and weight of a row depend on `persons` only.
         A unit belongs to a class exactly if one of its rows does.
-
-    Raises:
-        DataError: if a person has more rows than the cap.
     """
     codes, first, inverse, counts = np.unique(
         rows.persons, return_index=True, return_inverse=True, return_counts=True

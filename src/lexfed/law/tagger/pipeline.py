@@ -53,11 +53,7 @@ _MOST_PROBLEMS = 20
 def tag_columns(
     columns: Sequence[DescribedColumn], settings: TaggerSettings = _DEFAULTS
 ) -> tuple[Suggestion, ...]:
-    """Return a suggestion for every column, in their order.
-
-    Raises:
-        DataError: naming columns without a name.
-    """
+    """Return a suggestion for every column, in their order; each needs a name."""
     problems = [
         Problem(f"column {number}", "has no name", "every column needs a name")
         for number, column in enumerate(columns, 1)

@@ -42,9 +42,8 @@ _Token = tuple[str, str]
 def columns_of_sql(text: str, where: str) -> tuple[DescribedColumn, ...]:
     """Return the columns of every `CREATE TABLE` statement, in order.
 
-    Raises:
-        DataError: if there is no such statement, or a column is there twice
-            or has a name with characters that do not show.
+    `DataError` tells that there is none, or that a column is there twice or has a name
+    with characters that do not show.
     """
     tokens = list(_tokens(text))
     columns: list[DescribedColumn] = []

@@ -3,15 +3,10 @@
 
     features -> 128 (ReLU, 70 % of the weights zero) -> 64 (ReLU) -> 27 categories
 
-`scripts/train-tagger` makes it; its files lie in `model/`:
-
-    network.json         layout, scale of the answers, digests of all files, figures
-    pieces.txt, .npy     the pieces of words and their vectors, 8-bit
-    pieces-scales.npy    the scale of each vector
-    words.txt, .npy      words of the lexicon that are no single piece, likewise
-    words-scales.npy
-    layer-1.npy ...      8-bit weights, one row for each output
-    layer-1-scales.npy   the scale and, in the second column, the bias of each output
+`scripts/train-tagger` makes its files in `model/`: `network.json` has the layout, the
+scale of the answers and the digests of the others; pieces and words come with their
+8-bit vectors, layers with 8-bit weights, one row for each output. The scale of each row
+lies beside it, for a layer with the output's bias in the second column.
 
 A file whose digest is not that in `network.json` is refused: a network that is not
 the one that was measured must not speak.
