@@ -111,7 +111,7 @@ SiteDraw = Callable[[np.random.Generator, int, int, int], dict[str, NDArray[Any]
 def drawn_columns(
     draw_site: SiteDraw, names: Sequence[str], seed: int, sites: int, people: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the named columns of all sites; each site has a random stream of its own."""
+    """Return the named columns of all sites, each from a random stream of its own."""
     in_range(1, people, sites=sites)
     streams = np.random.SeedSequence(seed).spawn(sites)
     first, parts = 0, []

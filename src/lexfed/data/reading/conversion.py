@@ -157,9 +157,13 @@ def _finite(raw: RawColumn, place: _Place) -> Floats:
 def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
     """Return the numbers in a column of texts, and where a text is not a number."""
     texts = raw.values.tolist()
-    parsed = [_float_or_none(text) for text in texts]
-    unreadable = np.array([value is None for value in parsed], dtype=bool)
-    values = np.array([0.0 if value is None else value for value in parsed])
+    try:
+        values = np.array([float(text) if text else np.nan for text in texts])
+        unreadable = np.zeros(len(texts), dtype=bool)
+    except ValueError:
+        parsed = [_float_or_none(text) for text in texts]
+        unreadable = np.array([value is None for value in parsed], dtype=bool)
+        values = np.array([0.0 if value is None else value for value in parsed])
     # Python reads 1_000 as a number; no author of a table means that.
     unreadable |= np.array(["_" in text for text in texts], dtype=bool)
     return values.astype(np.float64), unreadable

@@ -15,6 +15,7 @@ tough-to-beat baseline, ICLR 2017, 3]. Each is stored as 8-bit integers and a sc
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +37,14 @@ class WordPiece:
     """
 
     pieces: Sequence[str] = field(repr=False)
-    _ids: dict[str, int] = field(init=False, repr=False, compare=False)
-    _longest: int = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        ids = {piece: number for number, piece in enumerate(self.pieces)}
-        longest = max((len(piece) for piece in self.pieces), default=0)
-        object.__setattr__(self, "_ids", ids)
-        object.__setattr__(self, "_longest", longest)
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.pieces), default=0)
 
     def cut(self, word: str) -> tuple[int, ...]:
         """Return the numbers of the pieces of one folded word; none if unknown."""
