@@ -9,9 +9,8 @@
     joining    how many people two organisations share, before they join
     sharing    sums and overlaps that are only ever opened with noise
 
-Start with `tables.counts` and `releases.noised_sketch`. A table without noise is
-as private as the data it was built from, and nothing here is released by itself:
-`lexfed.federation` and `lexfed.run` charge and send. Estimates may be improved
-freely, since asking released tables costs nothing; sensitivities and events may
-not change without their proofs.
+Start with `tables.counts` and `releases.noised_sketch`; docs/theory/sketches.md has the
+formulas. A table without noise is as private as its data, and nothing here is released
+by itself: `lexfed.federation` and `lexfed.run` charge and send. Estimates may be
+improved freely; sensitivities and events may not change without their proofs.
 """

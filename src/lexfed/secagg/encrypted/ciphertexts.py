@@ -5,24 +5,17 @@ A ciphertext is two polynomials with N coefficients modulo q. They travel as uns
 integers of fixed width. So lengths are known before a message arrives, every number
 that is not below q is refused, and adding is adding modulo q.
 
-**Fingerprints.** Whoever gets crafted ciphertexts decrypted learns the content of
-others (docs/theory/homomorphic.md). So the key holder must know that it decrypts the
-sum of the listed sites' ciphertexts, without being given the single ones. A linear
-fingerprint with a secret key does that (a universal hash, as in homomorphic MACs
-[AB09]):
+**Fingerprints.** The key holder must know that it decrypts the sum of the listed sites'
+ciphertexts, without being given the single ones. A linear fingerprint with a secret key
+does that [AB09]:
 
     tag_i = <k, c_i> mod q       so that      sum of tags = <k, sum of c_i> mod q
 
-Sites and key holder draw k from a common seed, afresh for every round. The server does
-not know k and does not see tags: they are encrypted to the key holder. If it sends
-another sum, by z != 0 modulo q, it must have hit <k, z> = 0: each word of k is uniform
-on 64 bits, so the chance is at most 1/q + 2^-64, and with two independent k its square,
-below 2^-79. Only one try a round is taken. A site that helps the server can give it the
-seed; then the fingerprint shows nothing.
-
-To the key holder, which knows k, tags are two numbers of a fresh ciphertext, whose u
-and errors have thousands of bits of their own; and it cannot aim k, which comes out of
-a generator. So they reveal nothing about a vector. That is our argument, not a theorem.
+Sites and key holder draw k from a common seed, afresh for every round; the server knows
+neither k nor tags. A wrong sum fits two independent k with probability below 2^-79, and
+one try a round is taken. A site that helps the server can give it the seed; then the
+fingerprint shows nothing. docs/theory/homomorphic.md has the argument, and why tags
+reveal nothing about a vector to the key holder.
 """
 
 from collections.abc import Sequence
@@ -92,8 +85,8 @@ def fingerprint(
 ) -> Tags:
     """Return <k, c> modulo q for two keys k.
 
-    Numbers are cut into limbs of 16 bits, whose products are added by an exact float64
-    matrix product: one row of 2^13 gives sums below 2^45, and 2^15 rows below 2^60.
+    Limbs of 16 bits are multiplied by an exact float64 matrix product: one row of 2^13
+    gives sums below 2^45, and 2^15 rows below 2^60.
     """
     total = np.zeros((_KEYS * _LIMBS, _LIMBS), dtype=np.int64)
     for at, row in enumerate(rows):

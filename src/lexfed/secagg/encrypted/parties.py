@@ -8,13 +8,10 @@
     server      HE_SUM        the receipts, and the sum of the ciphertexts
     key holder  HE_OPENED     the sum, if everything fits
 
-All are signed over session, epoch, round, model, policy, terms and rosters. The server
-adds and has no key; the key holder is another organisation, has the key, and is given
-one sum a round, never its parts. Noise for differential privacy is in the vectors
-before they are encrypted.
-
-The key holder together with the server sees single vectors, and so does the server
-together with one site: docs/theory/homomorphic.md has these limits and the others.
+All are signed over session, epoch, round, model, policy, terms and rosters. Noise for
+differential privacy is in the vectors before they are encrypted. The key holder
+together with the server sees single vectors, and so does the server together with one
+site: docs/theory/homomorphic.md has these limits and the others.
 """
 
 from collections.abc import Sequence
@@ -133,8 +130,8 @@ class SiteEncryptor:
     def encrypt(self, round_number: int, model: bytes, values: Integers) -> bytes:
         """Encrypt a vector and return a signed receipt with the ciphertexts.
 
-        Rounds count from 1 and only go up; the `model` is the SHA-256 of the model that
-        the site itself was given, and `values` have their noise.
+        Rounds count from 1 and only go up; the `model` is the SHA-256 of what the site
+        itself was given, and `values` have their noise.
         """
         if self._key is None:
             raise SecAggError("there is no key of the key holder yet")
@@ -162,9 +159,7 @@ class SiteEncryptor:
 
 
 class CiphertextSum:
-    """A server in one epoch, which adds ciphertexts; it has no key.
-
-    Only the sum is kept, so memory grows with the model and not with the sites.
+    """A server in one epoch, which adds ciphertexts, has no key and keeps only a sum.
 
     Guarantees:
         A site is added at most once in a round, and only what it signed.
@@ -221,10 +216,6 @@ class CiphertextSum:
 
 class KeyHolder:
     """The key holder in one epoch; the key lives in this object only.
-
-    Fingerprints (`ciphertexts`) show it, before it uses its key, that it decrypts the
-    sum of the listed sites' ciphertexts. A program that is restarted begins a new
-    epoch.
 
     Guarantees:
         It decrypts at most one sum a round, in rounds that go up; a sum that does not
@@ -342,11 +333,7 @@ class KeyHolder:
 
 @dataclass(frozen=True)
 class OpenedSum:
-    """A sum that the key holder decrypted, with its sites.
-
-    The digest covers their signed receipts; a receipt names the SHA-256 of the site's
-    ciphertexts.
-    """
+    """A sum that the key holder decrypted, its sites and the digest of receipts."""
 
     values: Integers
     sites: tuple[str, ...]

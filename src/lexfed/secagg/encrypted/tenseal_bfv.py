@@ -3,8 +3,8 @@
 
 Needs the extra `lexfed[he]`. TenSEAL's bindings of SEAL read and write files only.
 Coefficients go out one by one; they come in through a file that is written here, in
-SEAL's format without compression, around numbers that have been checked. The secret
-key is never written.
+SEAL's format without compression, around numbers that have been checked. The secret key
+is never written.
 """
 
 import struct

@@ -9,14 +9,10 @@ modulo a prime q. Both follow from the terms, so nobody chooses them:
                          is seen and refused; it never comes back inside
     q >= 4 t n E         a sum of n is decrypted exactly if its error is below q / 2t
 
-E = 2^12 bounds the error of a fresh ciphertext, -e u + e0 + e1 s. The errors e are
-sums of 21 signs (SEAL's), of variance 21/2; u and s are ternary. Whatever these are,
-Hoeffding's inequality gives a coefficient beyond E a chance of at most
-2 exp(-E^2 / (21 (2N + 1))) < 2^-139. The key holder also measures the error of each
-sum: one that is too large is refused.
-
-Both primes are 1 modulo 2N. 60 bits are far below the 109 that are taken to give 128
-bits of security at this N [HES18].
+E = 2^12 bounds the error of a fresh ciphertext but for a chance of 2^-139 a coefficient
+(docs/theory/homomorphic.md#exact-or-refused). The key holder also measures the error of
+each sum: one that is too large is refused. Both primes are 1 modulo 2N. 60 bits are far
+below the 109 that are taken to give 128 bits of security at this N [HES18].
 """
 
 from dataclasses import dataclass
@@ -82,9 +78,7 @@ def _passes(number: int, base: int, odd: int, twos: int) -> bool:
 
 @cache
 def moduli_for(bound: int, sites: int) -> Moduli:
-    """Return the smallest primes with which sums up to `bound` are exact.
-
-    Too many sites for the bound are refused.
+    """Return the smallest primes with which sums up to `bound` are exact, or refuse.
 
     Guarantees:
         No sum of up to `sites` vectors of values up to `bound` wraps unseen.
@@ -108,8 +102,8 @@ class EncryptionTerms:
     """The public terms that bind sums under encryption.
 
     Attributes:
-        least_sites: fewest sites whose sum may be decrypted; two more than may help
-            the key holder.
+        least_sites: fewest sites whose sum may be decrypted; two more than may help the
+            key holder.
         bound: the largest size of an honest sum.
         length: values in a vector.
     """

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parties: Ed25519 identities, enrolled before anything is sent.
 
-Every site knows the public keys of all others from outside of the protocol (a letter,
-a meeting, a signed policy). So a server that passes messages on cannot put a key of
-its own in place of a site's.
-
-The conditions of every protocol are here too: enrolled keys, rounds in order, enough
-sites.
+Every site knows the public keys of all others from outside of the protocol (a letter, a
+meeting, a signed policy). So a server that passes messages on cannot put a key of its
+own in place of a site's. The conditions of every protocol are here too.
 """
 
 import re

@@ -33,8 +33,8 @@ _DOMAIN = b"lexfed secagg context"
 class Context:
     """The values that all sites of a round must see alike.
 
-    `session` is 32 bytes, chosen anew for every session; `round` is 0 at set-up;
-    `model`, `policy` and `roster` are SHA-256 digests.
+    `session` is chosen anew for every session; `round` is 0 at set-up; `model`,
+    `policy` and `roster` are SHA-256 digests.
     """
 
     session: bytes
@@ -92,10 +92,7 @@ class EpochSetting(ABC):
 
 
 def derived_key(secret: bytes, context: bytes, purpose: str, size: int = 32) -> bytes:
-    """Derive a key from one's own secret of 32 uniform bytes.
-
-    Keys for different purposes are independent; `context` is a context's digest.
-    """
+    """Derive a key for one purpose from one's own secret of 32 uniform bytes."""
     return _hkdf(secret, context, purpose, (), size)
 
 
@@ -114,10 +111,9 @@ def pairwise_key(
 ) -> bytes:
     """Return the key for one purpose that two sites, `pair` in any order, share.
 
-    A `peer` key of small order, or that is no key, is refused.
-
     Guarantees:
         Both sites get the same key if and only if context, purpose and pair agree.
+        A `peer` key of small order, or that is no key, is refused.
     """
     try:
         shared = private.exchange(X25519PublicKey.from_public_bytes(peer))

@@ -11,7 +11,6 @@
 Masks cancel over all sites of the round, never over those of a region. So a relay sees
 uniform vectors only, and anybody may run it; one that lies can spoil a round, as the
 server can, and no more: sites give out shares only for a list that t of them signed.
-The sum is the same to the bit. Vectors that travel in pieces do not go through relays.
 """
 
 from pathlib import Path

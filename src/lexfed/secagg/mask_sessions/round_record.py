@@ -4,12 +4,11 @@
 The signatures under which sites gave out their shares are receipts: t of them on one
 list cannot exist for a second list of the round (2t > n + c). Anybody with the record
 and the sites' public keys can check them, without any secret. They cover the names of
-all sites, so nobody can make a cohort look smaller than it was, and with it the number
-of signatures it needs; and the terms, so nobody can say that fewer may have colluded.
+all sites and the terms, so nobody can make a cohort look smaller than it was, or say
+that fewer may have colluded, and with it lower the number of signatures that it needs.
 
-A record is written as canonical JSON, for logs and for verifiers of others.
-docs/theory/secure-aggregation.md lists the fields and the bytes that sites signed, so
-that a verifier needs none of this code.
+docs/theory/secure-aggregation.md lists the fields of the JSON and the bytes that sites
+signed, so that a verifier needs none of this code.
 """
 
 import re
@@ -97,9 +96,8 @@ RecordedTerms = Annotated[
 class RoundRecord:
     """Evidence of one round, whose fields are those of its JSON.
 
-    `names` are the sites in the key list, by seat; `cohort` has the seats of the sites
-    that dealt shares, `survivors` those of the sites in the sum, and `consents` the
-    signatures of the list of survivors, by name.
+    By seat, `names` are the sites in the key list, `cohort` those that dealt shares and
+    `survivors` those in the sum, whose list `consents` sign, by name.
     """
 
     __pydantic_config__ = _STRICT

@@ -2,20 +2,17 @@
 """The server's side of rounds, as a machine without network or clock.
 
     begin(r, model, length)
-    masked(m)*      piece(m)*, for long vectors
+    masked(m)*      piece(m)*, for long vectors (`masks.vector_pieces`)
                     close_masked() -> SURVIVORS for the survivors
     consented(m)*   close_consents() -> CONSENTS for the signers
     unmasked(m)*    reconstruct()
     total(bound) -> the sum; record() -> evidence for a log
 
-The server keeps one sum, not the vectors, so its memory grows with the model only.
-Long vectors come in pieces; `masks.vector_pieces` has the order of calls.
-
-**Opening a round.** A share that is not the one its dealer committed to proves that its
-holder lied; shares that are all the committed ones, but open another secret than the
-dealer published, prove that the dealer did. Of a site that answered its own mask is
-opened; of one that dropped out the key of its masks with others; never both
-(`masks.thresholds`).
+The server keeps one sum, not the vectors. A share that is not the one its dealer
+committed to proves that its holder lied; shares that are all the committed ones, but
+open another secret than the dealer published, prove that the dealer did. Of a site that
+answered its own mask is opened; of one that dropped out the key of its masks with
+others; never both (`masks.thresholds`).
 """
 
 from collections.abc import Mapping
@@ -87,10 +84,7 @@ class RoundOpening:
         return OWN if seat in self._survivors else PAIR
 
     def add(self, seat: int, payload: memoryview) -> None:
-        """Take one site's shares of all dealers.
-
-        A site is blamed for a share that its dealer did not commit to, or that is none.
-        """
+        """Take one site's shares of all dealers; a share not committed to is blamed."""
         listed, data = self._cohort.listed, bytes(payload)
         holder = listed.names[seat]
         for dealer, at in self._places[seat].items():
@@ -115,11 +109,7 @@ class RoundOpening:
         self._shares[seat] = values.reshape(-1, LIMBS)
 
     def reconstruct(self) -> None:
-        """Open all secrets, if enough shares are there.
-
-        All shares are the committed ones, so the dealer of a secret other than the
-        published one dealt badly and is blamed.
-        """
+        """Open all secrets, if enough shares are there; one not published is blamed."""
         self._seeds = {}
         for used, dealers in self._by_holders().items():
             held = np.stack(
@@ -145,10 +135,7 @@ class RoundOpening:
             )
 
     def _by_holders(self) -> dict[tuple[tuple[int, int], ...], list[int]]:
-        """Return dealers by the seats and points of the holders that open them.
-
-        Secrets with the same holders are opened together; on a complete graph all are.
-        """
+        """Return dealers by seats and points of the holders that open them together."""
         listed = self._cohort.listed
         needed = listed.threshold.shares
         groups: dict[tuple[tuple[int, int], ...], list[int]] = {}
@@ -205,11 +192,7 @@ class ServerSession(Collector):
         established: EstablishedEpoch,
         spool: Path | None = None,
     ) -> None:
-        """Go on from a set-up.
-
-        `spool` is the folder for the received parts of long vectors, at most all of
-        them; the system's temporary one unless it is given.
-        """
+        """Go on from a set-up; parts of long vectors are kept in the folder `spool`."""
         super().__init__(identity, established.setting, ServerPhase.IDLE)
         self._spool = spool
         self._cohort = established.cohort
@@ -261,10 +244,7 @@ class ServerSession(Collector):
             self._arriving[seat] = IncomingVector.read(rest, ring, length, self._spool)
 
     def piece(self, message: bytes) -> None:
-        """Take a piece of a long vector; with its last one the vector is in the sum.
-
-        A refused piece can be sent again.
-        """
+        """Take a piece, again if it was refused; the last one completes its vector."""
         self._expect(ServerPhase.MASKED)
         seat, number, data = read_piece(message)
         if seat not in self._arriving:
@@ -342,19 +322,13 @@ class ServerSession(Collector):
         self._answered.add(opened.sender)
 
     def reconstruct(self) -> None:
-        """Open the secrets of the round, once t sites gave out shares.
-
-        A dealer whose shares open another secret than it published is blamed.
-        """
+        """Open the secrets of the round, once t sites gave out shares."""
         self._expect(ServerPhase.UNMASK)
         self._opening.reconstruct()
         self._next(ServerPhase.OPENED)
 
     def total(self, bound: int) -> Integers:
-        """Take the masks off and return the sum of the survivors.
-
-        A value above `bound` is refused: the sum may have wrapped around.
-        """
+        """Return the survivors' sum without masks; one beyond `bound` is refused."""
         self._expect(ServerPhase.OPENED)
         self._next(ServerPhase.IDLE)
         self._opening.take_off(self._sum, self._round)

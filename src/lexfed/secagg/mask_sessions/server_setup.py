@@ -6,7 +6,6 @@
     ready(m)*        inquiries() -> INQUIRY for each dealer with complaints
     proven(m)*       established() -> the set-up that `ServerSession` runs rounds with
 
-The server passes shares on and cannot read them: they are encrypted to their holders.
 If a holder complains of a part, its dealer shows the key. Then everybody sees which of
 the two lies, and the set-up is over: a site that shows a key has no part in it.
 
@@ -211,7 +210,7 @@ class ServerSetup(Collector):
 
         A part whose own signature is wrong needs no answer: the dealer signed the
         message that it came in. A dealer with many complaints is asked for some of the
-        parts only: each shows a liar, and the set-up begins again without it.
+        parts only.
         """
         self._expect(ServerPhase.READY)
         self._next(ServerPhase.EVIDENCE)
@@ -266,8 +265,8 @@ class ServerSetup(Collector):
     def established(self) -> EstablishedEpoch:
         """Close the set-up; sites that have not reported ready may still come.
 
-        If anybody complained, the error names the liars, and the dealers that did not
-        answer to complaints. Set up again without them.
+        If anybody complained, the error names the liars and the dealers that gave no
+        answer.
         """
         self._expect(ServerPhase.READY, ServerPhase.EVIDENCE)
         answered = self._answered if self._phase is ServerPhase.EVIDENCE else set()

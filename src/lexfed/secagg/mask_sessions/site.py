@@ -11,9 +11,8 @@ Set-up, once for N rounds:        then in every round:
 
 A refused message changes nothing, so a broken line or a stranger cannot use up an
 answer. Each message is answered once, and rounds only go up; a piece is the same
-whenever it is asked for. Nothing is stored: a restarted site has no secrets of the old
-epoch and waits for the next. Why this is safe from a server that lies:
-`docs/theory/secure-aggregation.md`.
+whenever it is asked for. Nothing is stored: a restarted site waits for the next epoch.
+Why this is safe from a server that lies: docs/theory/secure-aggregation.md.
 """
 
 from collections.abc import Sequence
@@ -106,8 +105,8 @@ class SiteSession:
     ) -> None:
         """Draw the secrets of an epoch.
 
-        `earlier` are the cohorts of earlier epochs on the same data; a `source` other
-        than the operating system's is for tests.
+        `earlier` are the cohorts of earlier epochs on the same data; a `source` is for
+        tests.
         """
         check_enrolled(identity, setting.sites)
         self._identity, self._setting = identity, setting
@@ -232,9 +231,6 @@ class SiteSession:
         They open what a holder was dealt, and this site takes no further part in the
         epoch: none of its vectors is, or will be, under the shared secrets. Too few are
         shown to open these, so others' masks with this site stay secret.
-
-        Refused once a round has begun, for a site that was dealt nothing, and for so
-        many parts that they would open this site's secrets.
         """
         self._expect(SitePhase.READY, SitePhase.COMPLAINED)
         names = self._listed.names
@@ -256,8 +252,8 @@ class SiteSession:
     def mask(self, round_number: int, model: bytes, values: Integers) -> bytes:
         """Return the site's vector of a round, masked; of a long one the header.
 
-        The `model` is the SHA-256 of the model that the site itself was given; `values`
-        have their noise, and a length that the terms allow.
+        The `model` is the SHA-256 of what the site itself was given; `values` have
+        their noise.
         """
         self._expect(
             SitePhase.READY, SitePhase.MASKED, SitePhase.CONSENTED, SitePhase.OPENED
@@ -314,8 +310,8 @@ class SiteSession:
     def unmask(self, message: bytes) -> bytes:
         """Give out one share of each site's two secrets of the round.
 
-        t sites of the list must have signed the very list that this site signed, in
-        this round, for this model.
+        t sites must have signed the very list that this site signed, for this round and
+        model.
         """
         self._expect(SitePhase.CONSENTED)
         names, opens = self._listed.names, self._listed.quorum

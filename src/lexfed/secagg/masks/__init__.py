@@ -8,7 +8,8 @@
     vector_pieces  long vectors, piece by piece
 
 Start with `terms`, then `cohort`. The thresholds and the degrees of the graph are
-proven in docstrings against a malicious server with colluding sites: whoever changes
-a bound changes the proof. Secrets serve one epoch, and every round has its own. The
-state machines that use all this are in `mask_sessions`.
+proven against a malicious server with colluding sites
+(docs/theory/secure-aggregation.md): whoever changes a bound changes the proof. Secrets
+serve one epoch, and every round has its own. The state machines that use all this are
+in `mask_sessions`.
 """

@@ -2,9 +2,9 @@
 """The sites of an epoch, as every site and the server must see them alike.
 
 The key list names the sites that advertised keys, in the order of the roster; it fixes
-seats, points and the threshold. The cohort is made of those that also dealt shares. It
-stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
-nobody joins, and masks are made with everybody in the circle, whoever answers.
+seats, points and the threshold. The cohort, of those that also dealt shares, stays the
+same for all rounds of the epoch: sites may miss rounds and come back, but nobody joins,
+and masks are made with everybody in the circle, whoever answers.
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,9 @@ _density = lru_cache(density)
 
 @dataclass(frozen=True)
 class KeyList:
-    """The sites that advertised keys.
+    """The sites that advertised keys: `names` by seat, with the `keys` of each.
 
     Attributes:
-        names: of the sites, by seat.
-        keys: the advertisement of each.
         circles: by seat, the seats of a site's neighbours and its own: the sites that
             hold shares of its secrets and mask with it.
         threshold: how many shares of a circle open a secret.
@@ -55,8 +53,8 @@ class KeyList:
         """Most parts of one dealer that may be shown: t - 1 - c, at least one.
 
         With the shares of all colluders these open nothing. With more, a server could
-        open the mask keys of sites that it silenced by inquiries, list them among
-        survivors all the same, and so open sums of fewer sites than were agreed on.
+        open sums of fewer sites than were agreed on
+        (docs/theory/secure-aggregation.md).
         """
         return self.threshold.honest - 1
 
@@ -107,8 +105,8 @@ class KeyList:
 class MaskCohort:
     """The sites whose masks and shares exist, from a key list, by their seats.
 
-    `agreed` is the digest of the set-up: of key list, names and seats. A sum of fewer
-    sites than `least` may not be opened.
+    `agreed` is the digest of key list, names and seats. A sum of fewer sites than
+    `least` may not be opened.
     """
 
     listed: KeyList
@@ -120,11 +118,10 @@ class MaskCohort:
     def of(
         cls, setting: MaskSetting, listed: KeyList, seats: tuple[int, ...]
     ) -> "MaskCohort":
-        """Return the cohort of the sites that dealt shares.
+        """Return the cohort of the sites that dealt shares, if enough did.
 
-        Too few for a sum, or for opening one, are refused. On a sparse graph nobody may
-        be missing: the sites that a server may leave out of a circle are counted in
-        rounds only.
+        On a sparse graph that is everybody: the sites that a server may leave out of a
+        circle are counted in rounds only.
         """
         least = max(setting.terms.least_sites, listed.quorum)
         sites = len(listed.names)
@@ -164,8 +161,8 @@ class MaskCohort:
     def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
         """Check a list of the sites that answered: this set-up's, and enough.
 
-        A site in the cohort that is not in this list has dropped out. There is no
-        second list, so no site can be said to have done both.
+        A site in the cohort but not in this only list has dropped out: none has done
+        both.
         """
         size = len(self.agreed)
         if payload[:size] != self.agreed:
@@ -182,8 +179,7 @@ def agreed_digest(
 ) -> bytes:
     """Return the digest of a set-up, which all sites of a round must share.
 
-    The key list implies the names; they are repeated so that a record of a round can be
-    checked without all keys.
+    The names, which the key list implies, let a record be checked without all keys.
     """
     listed = sha256("\n".join(names).encode()).digest()
     bound = b"lexfed secagg set-up\x00" + key_list + listed
@@ -191,10 +187,9 @@ def agreed_digest(
 
 
 def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
-    """Return the digest that a site signs when it has checked its shares.
+    """Return the digest of set-up and delivery that a site signs with its complaints.
 
-    It covers set-up and delivery. So a complaint concerns the very parts that were
-    delivered, and a server that changed them on the way cannot blame the site.
+    A server that changed the delivered parts on the way thus cannot blame the site.
     """
     bound = b"lexfed secagg delivery\x00" + agreed
     return sha256(bound + sha256(delivery).digest()).digest()
@@ -203,10 +198,7 @@ def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
 def check_change(
     cohort: frozenset[str], earlier: tuple[frozenset[str], ...], least_change: int
 ) -> None:
-    """Refuse a cohort so close to an earlier one that sums could be subtracted.
-
-    It may differ from each earlier one by nobody, or by `least_change` sites or more.
-    """
+    """Refuse a cohort so close to an earlier one that sums could be subtracted."""
     for other in earlier:
         if 0 < len(cohort ^ other) < least_change:
             raise SecAggError(

@@ -11,18 +11,15 @@ it keeps, so a share that was given out can be checked. Commitments are hashes o
 least 255 uniform bits and hide them as long as SHA-256 is one-way.
 
 Every part is encrypted under a key pair of its own. A dealer accused of dealing badly
-gives out the private key of that one part, and anybody can see who lies:
-
-    part is what was committed to    the holder, which signed that it is not
-    anything else                    the dealer, which signed the part
+gives out the private key of that one part, and anybody can see who lies: the holder
+that complained, if the part is what was committed to; else the dealer that signed it.
 
 A round's masks are added by sites, and the server takes off those that remain:
 
     y_i = x_i + PRG(own_i) + sum_{j > i} PRG(pair_ij) - sum_{j < i} PRG(pair_ij)
 
-modulo 2^bits [BIK+17]. Masks of pairs cancel in a sum with both sites. Every key is
-bound to the round, the model and the set-up as the site saw them: where two sites saw
-different ones, nothing cancels.
+modulo 2^bits [BIK+17]. Every key is bound to the round, the model and the set-up as the
+site saw them: where two sites saw different ones, nothing cancels.
 """
 
 from collections.abc import Iterable
@@ -179,10 +176,7 @@ def open_part(
     channel: X25519PrivateKey,
     part: SealedPart,
 ) -> Elements:
-    """Check and decrypt the shares from a dealer; `names` are dealer and holder.
-
-    Shares that the dealer did not sign, or did not commit to, are refused.
-    """
+    """Check and decrypt the shares from a dealer; `names` are dealer and holder."""
     dealer, holder = names
     roster.verify(dealer, part_bytes(listed, dealer, holder, part), part.signature)
     return _decrypt(listed, names, _part_key(listed, channel, part.key, *names), part)
@@ -197,8 +191,8 @@ def is_good(
     and `peer` the holder's public channel key.
 
     Guarantees:
-        Of a part that an honest dealer made: yes. Of a part that an honest holder
-        could not use: no, whatever the dealer says.
+        Of a part that an honest dealer made: yes. Of a part that an honest holder could
+        not use: no, whatever the dealer says.
     """
     private = X25519PrivateKey.from_private_bytes(key)
     if private.public_key().public_bytes_raw() != part.key:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agreement of all parties before the first message, as one digest.
 
-The terms bind privacy: how many may collude, how few sites a sum may have, how far
-two cohorts must differ. A server that could choose them could choose them badly, so
-they are hashed with the policy into the context that every signature and every mask
-is bound to. Parties with other terms do not understand each other.
+The terms bind privacy. A server that could choose them could choose them badly, so they
+are hashed with the policy into the context that every signature and every mask is bound
+to. Parties with other terms do not understand each other.
 """
 
 from dataclasses import dataclass
@@ -31,7 +30,6 @@ class MaskTerms:
         rounds: how many rounds one set-up serves.
         colluders: how many sites may work together with the server.
         least_sites: fewest sites whose sum may be opened.
-        ring: modulus of the sums.
         length: most values in a vector; each round says how many it has.
         least_change: fewest sites by which two different cohorts must differ; 2 keeps
             the difference of two sums from being one site, 1 allows that.

@@ -4,29 +4,14 @@
 **Threshold.** A malicious server may tell some sites that a victim is present and
 others that it is gone, to collect shares of both of its secrets. Of n sites c collude
 and give both kinds; the n - c honest ones give one kind each. To have t of both kinds
-it needs 2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. The
-smallest such t leaves most room for dropouts. There is no weaker variant for servers
-that only listen: nobody can check that.
+it needs 2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. There is
+no weaker variant for servers that only listen: nobody can check that.
 
 **Graph.** Up to 60 sites all mask with all. Above, sites are put on a circle in a
-random order, and each is joined to the k/2 nearest on both sides [BBG+20]. So every
-site's neighbours are a uniform choice of k others, with hypergeometric bounds on what
-can go wrong. With n sites, c of them colluding with a malicious server, and up to d
-missing ones that this server chooses:
-
-    outvoted  a site has more than c' colluders among its neighbours
-              n P[Hyp(n - 1, c, k) > c']
-    split     honest sites fall apart into two groups, and each group's sum can be
-              seen. Two runs of k/2 neighbours on the circle must be gone for that, and
-              the server pays for at most d: fewer than n^2 / 2 pairs of runs, so
-              (n^2 / 2) P[Hyp(n, c, k) >= k - d]
-    lost      a round cannot be opened although only d sites, chosen by chance, are
-              missing: n P[Hyp(n - 1, d, k) > k - t]
-
-The first two may together happen with probability 2^-128, the last with 10^-6. A
-neighbourhood has k + 1 members, and its threshold is 2t > k + 1 + c'. The order comes
-from a hash of the signed list of keys: nobody chooses it, and whoever tries many lists
-draws anew with every try (docs/theory/secure-aggregation.md).
+random order, and each is joined to the k/2 nearest on both sides [BBG+20].
+Hypergeometric bounds on a site being outvoted, on honest sites being split and on a
+lost round are in docs/theory/secure-aggregation.md. The order comes from a hash of the
+signed list of keys: whoever tries many lists draws anew with every try.
 """
 
 from dataclasses import dataclass
@@ -47,8 +32,8 @@ SEED_BYTES = 32
 class Threshold:
     """The number of n shares that open a secret, and the collusion it withstands.
 
-    `sites` hold shares of one secret, its owner included; `colluders` of them may work
-    with the server; `shares` of them, t, open the secret.
+    Of `sites` that hold shares, the owner included, `colluders` may work with the
+    server; `shares`, t, open the secret.
     """
 
     sites: int
@@ -59,8 +44,7 @@ class Threshold:
     def malicious(cls, sites: int, colluders: int, dropouts: int = 0) -> Self:
         """Return the smallest threshold that a malicious server cannot circumvent.
 
-        `dropouts` sites may be lost without losing the round; a cohort too small to
-        withstand that much is refused.
+        Cohorts that cannot lose `dropouts` sites without losing the round are refused.
 
         Guarantees:
             2t > sites + colluders, and no smaller t has it.
@@ -113,10 +97,9 @@ def _refused(problem: str, hint: str) -> ConfigError:
 
 @dataclass(frozen=True)
 class Density:
-    """Number of neighbours of each site, and the threshold of a neighbourhood.
+    """Number of neighbours of each site, and the threshold of a neighbourhood with it.
 
-    A neighbourhood includes the site itself. `dropouts` sites may be missing; a site
-    refuses to open more.
+    A site refuses to open more missing ones than `dropouts`.
     """
 
     sites: int

@@ -13,11 +13,10 @@ each piece, and then the pieces, in any order:
     HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32
     PIECE       seat 2 | number 4 | up to 2^20 values
 
-A piece is not signed: its hash is. It is refused or in its place at once. The pieces of
-a vector lie in a file without a name until the vector is complete, and only then is it
-added to the sum, so a site that is lost in between is not in the sum. The server holds
-one sum and one piece in memory, however many sites there are. A caller that asks all
-sites at a time holds as many pieces as sites; ask a few.
+A piece is not signed: its hash is. The pieces of a vector lie in a file without a name
+until all are there, and only then is the vector added to the sum: a site that is lost
+in between is not in it. The server holds one sum and one piece in memory, however many
+sites there are; a caller that asks all sites at a time holds as many pieces as sites.
 """
 
 import os
@@ -115,10 +114,7 @@ class IncomingVector:
     def read(
         cls, payload: memoryview, ring: Ring, length: int, folder: Path | None
     ) -> Self:
-        """Read a header, after the digest of the set-up, for a vector of `length`.
-
-        Pieces are kept in `folder`, the system's temporary one unless it is given.
-        """
+        """Read a header after the digest of the set-up; pieces are kept in `folder`."""
         reader = Reader(payload, "header of a vector")
         values = reader.number(_NUMBER)
         if values != length:

@@ -2,8 +2,8 @@
 """Masks from keys: AES-128 in counter mode from counter 2, under nonce 0.
 
 The stream is fixed, so that sites on different machines make the same mask. AES-GCM
-with 96 zero bits as its nonce encrypts its text with these same bytes (counter 1 is
-for its tag, [SP 800-38D] 7.1), and OpenSSL computes it faster on some machines.
+with 96 zero bits as its nonce encrypts with these same bytes (counter 1 is for its tag,
+[SP 800-38D] 7.1), and OpenSSL computes it faster on some machines.
 
 A key makes one mask. The difference of two vectors under one mask would be visible.
 """
@@ -86,10 +86,7 @@ def keystream(key: bytes, size: int) -> bytes:
 
 
 def mask(key: bytes, length: int, bits: int) -> NDArray[np.unsignedinteger]:
-    """Return a key's mask: uniform ring elements, little-endian words of the stream.
-
-    The ring of 24 `bits` takes the low bits of words of 32.
-    """
+    """Return a key's mask: uniform ring elements, little-endian words of the stream."""
     ring = Ring(bits)
     total = ring.zeros(length)
     add_mask(total, key, 1)
@@ -99,8 +96,7 @@ def mask(key: bytes, length: int, bits: int) -> NDArray[np.unsignedinteger]:
 def add_mask(total: NDArray[np.unsignedinteger], key: bytes, sign: int) -> None:
     """Add (`sign` 1) or subtract (-1) a key's mask, in place, modulo 2^16 or 2^32.
 
-    A sum in the ring of 24 bits lies in words of 32; its low 24 bits are right, and
-    `Ring.reduce` drops the others.
+    The ring of 24 bits takes the low bits of words of 32, as `Ring.reduce` leaves them.
 
     Guarantees:
         Memory beyond `total` is one chunk, whatever the length.

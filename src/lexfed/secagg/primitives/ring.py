@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signed integers in Z/2^b: encoded, added and decoded; a wrapped sum is refused.
 
-Sums are taken modulo 2^b, b = 16, 24 or 32. A sum S of size at most 2^(b-1) - 1 is
-decoded exactly. The caller states a bound that every honest sum keeps; a decoded value
-beyond it fails the round. So a sum that left the bound is noticed as long as
-|S| < 2^b - bound; one that went round further could come back inside.
+Sums are taken modulo 2^b, b = 16, 24 or 32. The caller states a bound that every honest
+sum keeps; a decoded value beyond it fails the round. So a sum S that left the bound is
+noticed as long as |S| < 2^b - bound; one that went round further could come back
+inside.
 """
 
 from dataclasses import dataclass

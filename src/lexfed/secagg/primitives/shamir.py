@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shamir's shares [Sha79] of 32-byte secrets: t of n open one, fewer tell nothing.
 
-A secret is 16 uniform elements of GF(65521), 255.99 bits. Each is the constant term
-of its own random polynomial of degree t - 1; the share of point x is the value there.
-Points are 1 to n. The value at 0 is the secret, so nobody may hold point 0.
-
-65521 is the largest prime below 2^16. Matrix products run in float64, where BLAS is
-fast, and are exact: every sum stays below 2^53 (see `matmul`).
+A secret is 16 uniform elements of GF(65521), 255.99 bits; 65521 is the largest prime
+below 2^16. Each is the constant term of its own random polynomial of degree t - 1; the
+share of point x, from 1 to n, is the value there. Nobody may hold point 0.
 """
 
 from collections.abc import Sequence
@@ -98,10 +95,7 @@ def reconstruct(indices: Sequence[int], shares: Elements) -> Elements:
 
 @lru_cache(maxsize=64)
 def _weights(held: tuple[int, ...]) -> Floats:
-    """Return the Lagrange weights at 0: product over j of x_j / (x_j - x_i).
-
-    They depend only on who answered, and one set of answers serves many secrets.
-    """
+    """Return the Lagrange weights at 0: product over j of x_j / (x_j - x_i)."""
     x = np.array(held, dtype=np.int64)
     above = np.broadcast_to(x, (len(x), len(x))).copy()
     below = (x[None, :] - x[:, None]) % PRIME
@@ -120,8 +114,8 @@ def _frozen(table: Integers) -> Floats:
 def uniform(source: RandomSource, count: int) -> Elements:
     """Draw independent elements, each uniform on 0..65520.
 
-    Words of 16 bits above 65520 are thrown away, 15 in 65,536: to take them modulo
-    the prime would make 0..14 twice as likely as the rest.
+    Words of 16 bits above that are thrown away: modulo the prime, 0..14 would be twice
+    as likely as the rest.
     """
     elements = np.empty(0, dtype=np.uint16)
     while len(elements) < count:

@@ -8,9 +8,7 @@
     open_sum                 the sum, from enough partial sums
 
 Whoever proposes a list need not be trusted: an aggregator signs only a list of deals
-that it holds. Shares are kept until the list is agreed on, since nobody knows before
-who is in it. The last aggregator of `AdditiveSharing`, and all of `PolynomialSharing`,
-so hold as many vectors as sites.
+that it holds. Shares are kept until then, since nobody knows before who is in it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -185,11 +183,10 @@ def open_sum(
 ) -> ListedSum:
     """Return the sum over a list, from the aggregators' partial sums.
 
-    Refused if aggregators signed or added different lists of sites, one sent two sums,
-    there are too few, or the sum left its bound.
-
     Guarantees:
         Every partial sum is of the list that a quorum signed; the result is exact.
+        Refused if aggregators signed or added different lists of sites, one sent two
+        sums, there are too few, or the sum left its bound.
     """
     context = setting.context(round_number, model)
     listed = _agreed(setting, context, signed)

@@ -4,21 +4,13 @@
 `AdditiveSharing`: R - 1 aggregators get a seed of 32 bytes, the last gets the vector
 minus the masks of all seeds, in Z/2^b. All R sums together give the sum.
 
-    Any R - 1 learn nothing. Without the last, they hold seeds that are drawn without
-    a look at the vector. With the last but without one seed, the missing mask is, as
-    far as anybody can compute, uniform (AES-128 as a PRG, HKDF-SHA256 as a PRF); so
-    is the last share. A simulator that draws everything uniformly is not told apart.
-
 `PolynomialSharing`: each value is the constant term of its own random polynomial of
 degree t - 1 over GF(p), p = 2^61 - 1 [Sha79]; aggregator i gets the values at point i.
 Any t sums give the sum, so R - t aggregators may be lost.
 
-    Any t - 1 learn nothing: for every vector there is exactly one choice of
-    coefficients that gives them the shares they hold. A simulator draws uniform
-    shares; it is exact up to the generator that the coefficients come from.
-
-Both are linear: sums of shares are shares of the sum, and reveal nothing else. Seats of
-aggregators are 0 to R - 1; `needed` sums open the sum, and one fewer reveal nothing.
+Both are linear: sums of shares are shares of the sum, and reveal nothing else. Seats
+are 0 to R - 1; `needed` sums open the sum, and one fewer reveal nothing
+(docs/theory/secure-aggregation.md#several-aggregators-instead-of-masks).
 
 **The field.** 2^61 = 1 modulo p, so the bits above the 61st are added to those below.
 Elements are kept below p. Nothing here overflows a word of 64 bits:
@@ -27,8 +19,6 @@ Elements are kept below p. Nothing here overflows a word of 64 bits:
     `reduce`    (v mod 2^61) + (v >> 61) <= p + 7 < 2 p for every v < 2^64
     `times`     four terms below 2^61, 2^32, 2^61 and 2^62, together below 2^64
     sums        two elements are below 2 p < 2^62
-
-Sums of 65,536 vectors of 44-bit integers stay below p / 2.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -11,11 +11,9 @@ A site sends one message to each aggregator and may then vanish. Messages of one
 carry the same fresh public key. It encrypts them, and it names the deal, so that shares
 of two deals of a restarted site are never added as if they were one.
 
-The list must be one. t - 1 aggregators that pool their shares of 3-of-5 need a single
-honest partial sum to open a list; three honest ones with three lists would open three
-sums, and their differences are sites. So an honest aggregator adds a list only if q
-aggregators signed it, and signs once a round. If c of R may lie, 2 q > R + c makes any
-two such sets share an honest one: there is only one list [BIK+17].
+There must be one list, or differences of sums would be sites. So an honest aggregator
+adds a list only if q signed it, and signs once a round: 2 q > R + c, for c of R that
+may lie, makes any two such sets share an honest one [BIK+17].
 """
 
 from collections.abc import Iterable
@@ -53,7 +51,6 @@ class OperatorTerms:
     """The public terms that bind sums over several aggregators.
 
     Attributes:
-        scheme: how vectors are shared.
         least_sites: fewest sites whose sum may be opened; two more than may help the
             aggregators.
         bound: the largest size of an honest sum.
@@ -148,10 +145,7 @@ class SharingSite:
     def deal(
         self, round_number: int, model: bytes, values: Integers
     ) -> dict[str, bytes]:
-        """Share a vector of integers, noise included, in a round from 1 on.
-
-        There is one signed message for every aggregator that announced a key.
-        """
+        """Share a vector, noise included: a signed message for every aggregator."""
         check_later(round_number, self._last)
         context = self._setting.context(round_number, model)
         scheme = self._setting.terms.scheme

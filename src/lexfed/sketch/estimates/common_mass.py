@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common mass of two distributions: the sum over bins of min(p, q).
 
-It is 1 - sum |p - q| / 2, one less the total variation. Noise makes it too small: where
-p = q, every bin seems to differ. No function of a noised difference is right in mean
-for its size, so the answer is found by comparison with noise that is known, a
-parametric bootstrap:
-
-    d      the noised difference of shares, bin by bin
-    d_x    a difference of size x = sum |d_x| / 2 that may be the true one
-    T      sum |d| / 2, and T*_x the same of d_x with fresh noise on top
-
-The x whose T* have T as their median is the value, and the interval holds all x for
-which T lies between the 2.5 % and the 97.5 % quantiles of T*: the differences that
-explain the observed one. Which bins differ matters, since noise hides a difference that
-is spread over many bins better than the same in few. So x runs along two paths: d with
-all sizes reduced by the same amount, which leaves few bins, and multiples of d with
-sizes drawn towards their mean by as much as noise drives them apart (James and Stein
-1961), which leaves all. The interval holds what either explains; the value lies
-between. Noise of both histograms, and of the totals that they are divided by, is drawn
-as it is known to be.
+It is 1 - sum |p - q| / 2, which noise makes too small. So the answer is found by a
+parametric bootstrap: the sizes of difference that explain the noised one, along two
+paths, of differences in few bins and in all.
+docs/theory/sketches.md#the-common-mass-of-two-histograms has the argument.
 """
 
 from dataclasses import dataclass
@@ -65,13 +51,12 @@ class NoisedBins:
 def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
     """The sum of min(p, q) over bins, from 0 to 1.
 
-    The noise of the bootstrap is drawn from a fixed seed: a question that is asked
-    again has the same answer.
+    The bootstrap's seed is fixed: a question asked again has the same answer.
 
     Guarantees:
         The interval covers the truth in 92 % of releases or more, where the noise of a
-        bin is up to 2 % of the total and the noise of the total 15 %, for equal,
-        near, far and disjoint distributions. Often it is too wide.
+        bin is up to 2 % of the total and the noise of the total 15 %, for equal, near,
+        far and disjoint distributions. Often it is too wide.
     """
     if left.counts.shape != right.counts.shape:
         raise ValueError("expected two histograms of the same bins")

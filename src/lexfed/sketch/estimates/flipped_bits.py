@@ -1,24 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes of sets from Bloom filters of one hash whose bits were flipped.
 
-A bit b that is flipped with probability p is seen as b~, and (b~ - p) / (1 - 2 p) is
-unbiased for b with variance v = p (1 - p) / (1 - 2 p)^2 (Warner 1965). Products of two
-sites' bits are unbiased for the bits that both have set. From t set bits of m follows
-the number of items, n(t) = ln(1 - t/m) / ln(1 - 1/m) (linear counting, Whang et al.
-1990), for either set and for the union tU = tA + tB - tAB; the intersection is
-
-    I = n(tA) + n(tB) - n(tU).
-
-**Variance of the hashing**, with the shares of bits not set qA, qB and qU: one set
-has m (1/q - 1 - n/m) (Whang et al. 1990). The intersection has, by the same delta
-method on bins with Poisson numbers of items, less what their fixed sums explain,
-
-    m (1/qU - 1/qA - 1/qB + 2 qU / (qA qB) - 1 - I/m).
-
-**Variance of the flips**, with n' = 1 / ((m - t) ln(m / (m - 1))): n'(t)^2 m v for one
-set. Each of the errors eA and eB of a pair of bits enters the others as written below.
-
-n is convex, so its values are too large by Var / (2 m), which is taken off.
+Linear counting of unbiased values of the bits (Warner 1965, Whang et al. 1990).
+docs/theory/sketches.md#sets-from-flipped-bits has the variances of hashing and flips,
+and the bias that is taken off.
 """
 
 import math
@@ -34,11 +19,9 @@ from lexfed.sketch.estimates.intervals import Estimate, from_variance
 
 @dataclass(frozen=True)
 class FlippedBits:
-    """Bits of a Bloom filter of one hash after randomised response.
+    """Bits [width] of a Bloom filter of one hash after randomised response.
 
-    Attributes:
-        bits: [width], as released.
-        flip: probability p with which each bit was flipped; 0 for a site's own filter.
+    Each was flipped with probability `flip`; 0 for a site's own filter.
     """
 
     bits: Bools

@@ -2,8 +2,8 @@
 """A value with its variance and its interval, from rows or from a known variance.
 
 Rows of a sketch are hashed and noised independently, so their spread shows the error of
-their mean: **Student's t over the rows** needs no model of the data. Where a variance
-is known or estimated, the interval is the **normal** one.
+their mean: Student's t over the rows needs no model of the data. Where a variance is
+known or estimated, the interval is the normal one.
 """
 
 import math
@@ -58,7 +58,7 @@ def student_quantile(confidence: float, freedom: int) -> float:
     """Return the reach of a two-sided t interval, in standard errors.
 
     The probability of [-t, t] is a finite sum for whole degrees of freedom (Abramowitz
-    and Stegun 1964, 26.7.3 and 26.7.4); it grows with t, so bisection finds t.
+    and Stegun 1964, 26.7.3 and 26.7.4); bisection finds t.
 
     Guarantees:
         Within a relative 1e-9 of Student's quantile.
@@ -105,10 +105,8 @@ def from_rows(rows: RowEstimates) -> Estimate:
 def jackknife(rows: RowEstimates, ratio: Callable[[RowEstimates], float]) -> Estimate:
     """A smooth function of row means, by leaving out one row at a time.
 
-    `rows` are [depth, n], the n values that the function takes, as each row gives them.
-    With theta the function of all rows' means and theta_r that without row r, the value
-    is depth theta - (depth - 1) mean theta_r, free of the bias of first order, and its
-    variance (depth - 1) / depth sum (theta_r - mean)^2 (Quenouille 1956, Tukey 1958).
+    `rows` are [depth, n], the function's values by row (Quenouille 1956, Tukey 1958;
+    docs/theory/sketches.md#counts-and-products).
     """
     depth = len(rows)
     checks.in_range(2, 1001, depth=depth)
@@ -131,8 +129,8 @@ def summed_estimates(
 ) -> Estimate:
     """The sum of independent estimates, each with its degrees of freedom.
 
-    A known variance has infinitely many. Variances add up, and the sum has
-    V^2 / sum (V_i^2 / freedom_i) degrees of freedom, rounded down (Satterthwaite 1946).
+    A known variance has infinitely many; the sum V^2 / sum (V_i^2 / freedom_i), rounded
+    down (Satterthwaite 1946).
     """
     value = sum(each.value for each, _ in parts)
     variance = sum(each.variance for each, _ in parts)

@@ -1,36 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates from noised hashed tables: counts, totals, inner products, second moments.
 
-Write S for a row of w cells. A Count-Sketch is unbiased as it stands. A Count-Min row
-is made so by taking away its mean and stretching the rest by w / (w - 1): the count
-of an item x is then (w S[h(x)] - F) / (w - 1), F the sum of the row. With *centred*
-rows and this *stretch* c (1 for a Count-Sketch) every estimator and every variance has
-one formula for both kinds.
-
-**Counts.** Each row answers c sgn(x) S[h(x)], with
-
-    Var = c / depth [ (|f|^2 - f_x^2) / w + s^2 ]
-
-(Charikar, Chen and Farach-Colton 2002 for the collisions; for a Count-Min sketch c s^2
-is exact: the own cell enters with 1 and each of the others with -1 / (w - 1).)
-
-**Inner products.** For counts f and g each row gives c <S, T>, whose mean over hash and
-noise is <f, g>. For 0/1 counts that is the size of an intersection; for counts of join
-keys, the size of the join.
-
-    Var = (c / depth) [ (|f|^2 |g|^2 + <f,g>^2 - 2 sum f^2 g^2) / w
-                        + s_T^2 |f|^2 + s_S^2 |g|^2 + w s_S^2 s_T^2 ]
-
-The first term is that of Alon, Gibbons, Matias and Szegedy 1999 with fully random
-hashes: one summand (f_x g_y + f_y g_x)^2 / w for each pair of items. The others are the
-noise on one side, and on both.
-
-**Second moments** under noise of kurtosis q have
-
-    Var = c / depth [ 2 (|f|^4 - sum f^4) / w + 4 s^2 |f|^2 + (q - 1) w s^4 ],
-
-the formula above with g = f, except that one noise meets both sides; 2 w s^4 for a
-Gaussian.
+A Count-Sketch is unbiased as it stands. A Count-Min row of w cells is made so by taking
+away its mean and stretching the rest by w / (w - 1). With *centred* rows and this
+*stretch* (1 for a Count-Sketch) every estimator and every variance has one formula for
+both kinds (docs/theory/sketches.md#counts-and-products).
 """
 
 from dataclasses import dataclass
@@ -110,10 +84,7 @@ class NoisedCells:
 
 
 def same_shape(left: NoisedCells, right: NoisedCells) -> None:
-    """Raise unless two tables can be compared cell by cell.
-
-    Their hash seeds must be equal too, which only their shapes' owner can check.
-    """
+    """Raise unless two tables can be compared; their hash seeds must be equal too."""
     if left.cells.shape != right.cells.shape or left.signed != right.signed:
         raise ValueError(
             "expected two tables of one shape and kind, got: "
@@ -169,9 +140,8 @@ def total_rows(table: NoisedCells) -> RowEstimates:
 def total(table: NoisedCells) -> Estimate:
     """The sum of all counts of a Count-Min sketch; of a set, its size.
 
-    No collision touches it: the variance is that of the noise, w s^2 / depth. Sums and
-    centred rows of Gaussian noise are independent, so a total and a product or a moment
-    of the same table err independently.
+    No collision touches it. Sums and centred rows of Gaussian noise are independent, so
+    a total and a product or a moment of the same table err independently.
 
     Guarantees:
         The value is unbiased, the variance exact, and the coverage 95 %.
@@ -181,10 +151,7 @@ def total(table: NoisedCells) -> Estimate:
 
 
 def product_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
-    """The inner product as each row estimates it, of two tables of one shape and kind.
-
-    One table twice is refused: its noise would be multiplied by itself.
-    """
+    """The inner product as each row estimates it; noises must be independent."""
     same_shape(left, right)
     if left.cells is right.cells:
         raise ValueError(
@@ -198,11 +165,7 @@ def product_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
 
 
 def moment_rows(table: NoisedCells) -> RowEstimates:
-    """The second moment |f|^2 as each row estimates it.
-
-    The noise of one table meets itself: it adds w s^2 to the sum of squares, for both
-    kinds (c (w - 1) s^2 = w s^2 for centred rows), which is taken off.
-    """
+    """The second moment |f|^2 as each row estimates it, less that of the noise."""
     centred = table.centred
     squares: RowEstimates = table.stretch * np.einsum("rc,rc->r", centred, centred)
     return squares - table.width * table.noise_variance
@@ -245,10 +208,10 @@ def product_variance(
     product: float,
     fourth: float = 0.0,
 ) -> float:
-    """Variance of the inner product, from shape and noise of the tables.
+    """Variance of the inner product <f, g>, from shape and noise of the tables.
 
-    `left_moment` is |f|^2, `right_moment` |g|^2, `product` <f, g>, and `fourth` the sum
-    of f^2 g^2, where 0 gives an upper bound.
+    The moments are |f|^2 and |g|^2; `fourth`, the sum of f^2 g^2, is 0 for an upper
+    bound.
     """
     f, g = max(left_moment, 0.0), max(right_moment, 0.0)
     s, t = left.noise_variance, right.noise_variance
@@ -273,10 +236,7 @@ def second_moment(table: NoisedCells) -> Estimate:
 
 
 def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> float:
-    """Variance of the second moment, from shape and noise of the table.
-
-    `moment` is |f|^2 and `fourth` the sum of f^4, where 0 gives an upper bound.
-    """
+    """Variance of the `moment` |f|^2; `fourth`, sum f^4, is 0 for an upper bound."""
     square, noise = max(moment, 0.0), table.noise_variance
     collisions = 2 * max(square**2 - fourth, 0.0) / table.width
     added = 4 * noise * square + (table.kurtosis - 1) * table.width * noise**2
@@ -286,11 +246,9 @@ def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> f
 def best_cells(rho: float, left_norm: float, right_norm: float) -> float:
     """Cells, depth times width, that make an inner product most exact.
 
-    A table of m cells has noise s^2 = depth / (2 rho) if one person changes one cell in
-    each row; `rho` is its price in zero-concentrated differential privacy. The variance
-    is then |f|^2 |g|^2 / m + (|f|^2 + |g|^2) / (2 rho) + m / (4 rho^2), whatever the
-    depth: **a larger sketch is worse under noise**. It is least at m = 2 rho |f| |g|;
-    for a set, |f| is the root of its size.
+    `rho` is the price in zero-concentrated differential privacy if one person changes
+    one cell in each row; for a set, a norm is the root of its size. **A larger sketch
+    is worse under noise** (docs/theory/sketches.md#counts-and-products).
     """
     checks.finite_positive(rho=rho, left_norm=left_norm, right_norm=right_norm)
     return 2 * rho * left_norm * right_norm

@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of values in ranges, and quantiles, from trees whose counts agree.
 
-Every node of a tree is noised on its own, so a node and the sum of its children are two
-values for one count. Least squares finds the leaves that fit all nodes best, in one
-pass up and one pass down (Hay, Rastogi, Miklau and Suciu 2010, Theorem 3, here for any
-variance of each level):
-
-    up     z = mean of the node and of the sum of its children's z, weighted by the
-           inverse variances; V = the variance of that mean
-    down   h = z + (h of the parent - sum of the siblings' z) / b
-
-**The variance of any weighted sum q of the leaves** comes from the same two passes.
-Least squares maps nodes y to (A'WA)^-1 A'W y, with the tree's matrix A and the inverse
-variances W. Take y as s^2 q at the leaves, s^2 their noise, and 0 above: A'W y = q, so
-the passes return (A'WA)^-1 q, whose product with q is the variance sought.
-
-A range of leaves is a weighted sum. Below its exact levels a tree may have levels that
-are sketches: a range is then at most 2 (b - 1) nodes of each of these, and leaves of
-the exact part for the rest.
+A node and the sum of its children are two noised values for one count. Least squares
+finds the leaves that fit all nodes best, in one pass up and one pass down (Hay,
+Rastogi, Miklau and Suciu 2010, Theorem 3), and the variance of any weighted sum of them
+in the same two passes (docs/theory/sketches.md#trees-of-counts).
 """
 
 import math
@@ -133,10 +120,7 @@ class SketchedLevel:
 
 @dataclass(frozen=True)
 class QuantileBin:
-    """The bin in which a share of all values is reached, and the interval of leaves.
-
-    The bin is a leaf of the exact tree, or a node of the finest level.
-    """
+    """The bin in which a share of all values is reached, and the interval of leaves."""
 
     bin: int
     low: int
@@ -148,8 +132,7 @@ def range_count(
 ) -> Estimate:
     """Return the number of values in [start, stop), numbered at the finest level.
 
-    `tree` has the exact levels, `finer` those below, the coarsest first; each has b
-    times as many nodes.
+    `tree` has the exact levels, `finer` those below, the coarsest first.
 
     Guarantees:
         The value is unbiased.
@@ -182,10 +165,9 @@ def quantile(
 ) -> QuantileBin:
     """The first leaf up to which a share of all values lies.
 
-    The leaf k is the quantile if D(k) >= 0 > D(k - 1), D(k) the count up to k less the
-    share of the total. Both are weighted sums of leaves with known variances; the
-    interval holds every leaf from the first to the last that neither of two tests
-    rejects, each with half of the error. A total that is lost in the noise is refused.
+    Two tests with half of the error each make the interval
+    (docs/theory/sketches.md#trees-of-counts). A total that is lost in the noise is
+    refused.
 
     Guarantees:
         The interval covers the true leaf with this confidence at least.

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Similarity of two sites: union, Jaccard, cosine and distance of distributions.
 
-All are smooth functions of J = <f, g> and of the two moments |f|^2 and |g|^2, which
-every row estimates. Their errors are dependent, since one hash serves all three; the
-jackknife over the rows takes that into account without a formula for it, and removes
-the bias of first order that a ratio of unbiased values has.
-
-The size of a set is |f|^2 for a Count-Sketch. A Count-Min sketch has it without any
-collision, as its total, which is far less uncertain.
-
-A ratio needs a denominator that is not lost in the noise. Where it may be zero or
-below, the question is refused. Where that happens often, the answers that are given
-have a smaller coverage than stated (92 % where it is every third).
+All are smooth functions of <f, g>, |f|^2 and |g|^2, which every row estimates with
+dependent errors, so intervals are those of the jackknife over the rows. A ratio whose
+denominator may be lost in the noise is refused; where that happens often, the answers
+that are given have a smaller coverage than stated (92 % where it is every third).
 """
 
 import math
@@ -84,9 +77,8 @@ def distance(
 ) -> Estimate:
     """Squared distance of two distributions, |f / F - g / G|^2.
 
-    It is |f|^2 / F^2 + |g|^2 / G^2 - 2 J / (F G). The totals F and G come from a
-    release of their own, independent of the tables, or are public with variance 0;
-    the variance that they add is that of the delta method.
+    The totals F and G come from a release of their own, independent of the tables, or
+    are public with variance 0; the variance that they add is that of the delta method.
 
     Guarantees:
         The value is unbiased where the totals are public.

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two sketches of people: how many are in both, in either, and which shares.
 
-For sets A and B, a table of one row of w cells with signs, and noise of variances
-s^2 and t^2, the sum over cells of the products is the size of the intersection J in
-mean, and has (Alon, Gibbons, Matias and Szegedy 1999, and noise as in
-`lexfed.sketch.estimates.noised_cells`)
-
-    Var = (|A| |B| + J^2 - 2 J)/w + t^2 |A| + s^2 |B| + w s^2 t^2,
-
-exactly, since sets have counts of 0 and 1. |A| and |B| are released too, with little
-noise, so everything in it is known well. A sum over many cells is nearly normal: the
-intervals are normal, those of ratios by the delta method. The count is one number, and
-its interval is that of its noise.
-
-A wider table is folded to the width of the other one, which doubles its variance for
-each halving; a sketch that was paid for is never thrown away for its width.
+The inner product of two tables is the size of the intersection in mean, with the
+variance of `_variance`, exact since sets have counts of 0 and 1
+(docs/theory/sketches.md#counts-and-products). Sums over many cells are nearly normal;
+ratios have intervals by the delta method. A wider table is folded to the width of the
+other one, which doubles its variance for each halving.
 """
 
 import math

@@ -7,33 +7,24 @@ answering side returns them as H(x)^ab, in sorted order, beside its own keys y a
 H(y)^b. The asking side takes a out of the first and counts how many are among the
 second. It sees which numbers are equal, but not whose they are.
 
-**Noise before the number is known.** Both sides know the same 2t made-up keys. The
-asking side sends all of them. The answering side puts t + X of them beside its own
-people, X two-sided geometric noise, so that the count that the asking side sees is
-
-    people in both + t + X,    |X| <= t.
-
-X exceeds t with probability below 2^-100, where it is cut; that is charged with the
-sampler. One person of the answering side moves the count by one: pure epsilon, up to
-that cut. The asking side's count gets noise of its own before it is told, as the other
-side knows X.
-
-**Sizes.** Both sides fill up to one agreed number with random keys that nobody has.
-Otherwise the number of keys, less the count, would reveal without noise how many people
+**Noise before the number is known.** The asking side also sends 2t made-up keys that
+both know, the answering side t + X of them, X two-sided geometric noise, so that the
+count is people in both + t + X. |X| exceeds t with probability below 2^-100, where it
+is cut; that is charged with the sampler. One person of the answering side moves the
+count by one: pure epsilon, up to that cut. The asking side's count gets noise of its
+own before it is told, as the other side knows X. Both sides fill up to one agreed
+number with random keys: else the number of keys, less the count, would reveal how many
 are *not* shared.
 
 **Both must follow the protocol** and only be curious; against a side that does not,
-epsilon says nothing, and nobody can notice (docs/guide/joining.md has two ways to
-cheat). Sketches need no such trust: their noise is in them before they leave.
+epsilon says nothing, and nobody can notice (docs/guide/joining.md).
 
-**Files.** The two sides exchange files, each with one byte form:
+Files are eight letters, the length of a header, the header as canonical JSON, and the
+parts whose lengths it states; answer and secret name the question by its hash:
 
     question   from the asking side: the agreement, and its keys in disguise
     secret     stays there: what takes the disguise off again
     answer     from the answering side: the same keys, and its own, in disguise
-
-Each is eight letters, the length of a header, the header as canonical JSON, and the
-parts whose lengths the header states. Answer and secret name the question by its hash.
 """
 
 import hashlib
@@ -71,10 +62,10 @@ MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public agreement of both sides: neither has more people than `size`.
+    """The public agreement: neither side has more people than `size`.
 
-    One person of a side pays `epsilon` whenever that side tells a number. A budget too
-    small to be useful is refused, with the smallest useful one.
+    One person of a side pays `epsilon` whenever that side tells a number; one too small
+    to be useful is refused, with the smallest useful one.
     """
 
     size: int
@@ -181,9 +172,8 @@ class ExactMessage:
     """One file, of a kind, with the agreed size and price.
 
     `question` is SHA-256 of the question's file, empty in the question itself. `parts`
-    are messages of the protocol, or the secret. `people` and `data_set`, the asking
-    side's number of people and the name of its file for its ledger, are empty in files
-    that leave.
+    are messages of the protocol, or the secret. `people` and `data_set`, for the asking
+    side's ledger, are empty in files that leave.
     """
 
     kind: ExactMessageKind
@@ -233,7 +223,7 @@ class ExactMessage:
 
 
 def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessage:
-    """Read a file, which must be of that kind and have that many parts.
+    """Read a file of that kind and number of parts.
 
     Guarantees:
         Bytes that are read are, written again, the same bytes.

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys of people, written alike on both sides.
 
-Two organisations write one person's key in two ways: ` Anna.Berg@Example.org` and
-`anna.berg@example.org`. Before they are compared keys are brought to one form:
-
-    1. Unicode compatibility form (NFKC): full-width letters, ligatures, composed marks
-    2. no white space at the ends, and one space for any run of it inside
-    3. case folded
-
-Nothing else: `Müller` is not `Mueller`, and `+49 30 1` is not `0049301`. Blank keys
-belong to nobody and are left out. A person with several rows is one key, so one count.
+The form in which keys are compared: NFKC (full-width letters, ligatures, composed
+marks), no white space at the ends and one space for any run of it inside, case folded.
+Nothing else: `Müller` is not `Mueller`. Blank keys belong to nobody and are left out. A
+person with several rows is one key, so one count.
 """
 
 import unicodedata

@@ -2,9 +2,8 @@
 """One organisation's noised sketch, and the file it leaves in.
 
 A file is eight letters, the length of a header, the header as canonical JSON, and the
-cells as float64, little-endian: the table, then the number of people. There is one byte
-form for each sketch. A reader computes the price again from the stated noise, and
-refuses a sketch that claims less.
+cells as float64, little-endian: the table, then the number of people. A reader computes
+the price again from the stated noise, and refuses a sketch that claims less.
 
 **The size is an assumption.** More people than agreed are refused without noise: at
 exactly `size` people, the existence of a file reveals one person more. So no price
@@ -51,9 +50,8 @@ class OfferedSketch:
     """A noised sketch of an organisation's people, of which there are at most `size`.
 
     The shape has the seed and the form of the keys. `epsilon` and `delta` are what one
-    person pays, added or removed; without a delta epsilon is pure. `cells` are the
-    table, [width], and `people` their number, both with noise, which is `private` if
-    nobody can repeat it.
+    person pays, added or removed; without a delta epsilon is pure. `cells` [width] and
+    the number of `people` have noise, which is `private` if nobody can repeat it.
     """
 
     size: int

@@ -9,17 +9,12 @@ together, at one price:
     gaussian   deviation t on the table, c on the count: mu^2 = 1/t^2 + 1/c^2
 
 "Pure" is said of the law; samples are within 2^-120 of it a cell (`releases.laplace`).
-One sixteenth of the price goes to the count: it is so much more exact than the table's
-answer that more would be wasted, and the table loses 7 % of its epsilon at most.
+How the price is parted between table and count, and why a larger table is worse:
+docs/theory/sketches.md#counts-and-products. Widths are powers of two, so that of two
+tables the wider one can be folded to the other.
 
-**Size of the table.** For sets of n people each, noise of variance s^2 and m cells, the
-size of an intersection of nobody has variance n^2/m + 2 n s^2 + m s^4 (`comparison`),
-which is least at m = n/s^2: a larger table is worse. Widths are powers of two, so that
-of two tables the wider one can be folded to the other.
-
-**Useless budgets.** If even two such organisations without anybody in common could not
-be distinguished from two that share half their people, the budget is refused, with the
-smallest useful one.
+If even two such organisations without anybody in common could not be distinguished from
+two that share half their people, the budget is refused, with the smallest useful one.
 """
 
 import math
@@ -81,8 +76,8 @@ class JoiningNoise:
     def within(cls, epsilon: float, delta: float | None, cells: int) -> "JoiningNoise":
         """Return the noise that costs a person `epsilon`, added or removed.
 
-        With a delta it is Gaussian, and the sampler of all `cells` is paid for out of
-        delta; without it is Laplace, and epsilon pure.
+        Without a delta it is Laplace, and epsilon pure; with one it is Gaussian, and
+        delta pays for the sampler of all `cells`.
 
         Guarantees:
             `costs` is within the budget.
@@ -134,7 +129,7 @@ class JoiningNoise:
     def add(
         self, tables: Sequence[Integers], people: int, source: RandomSource
     ) -> tuple[NoisedTable, ...]:
-        """Return table, [1, cells], and count, [1, 1], with noise; the caller has paid.
+        """Return table [1, cells] and count [1, 1] with noise; the caller has paid.
 
         `people` is a public bound on how many people there are.
         """
@@ -171,9 +166,8 @@ class JoiningNoise:
 class JoiningTerms:
     """The agreement of both sides, and the price that one of them pays.
 
-    No organisation has more people than `size`, as both know; both hash with one seed.
-    One person pays `epsilon`, added or removed. With a delta noise is Gaussian; without
-    it is Laplace, and epsilon is pure.
+    No organisation has more people than `size`; both hash with one seed. `epsilon` and
+    `delta` are as in `JoiningNoise.within`.
     """
 
     size: int
@@ -217,10 +211,7 @@ class JoiningTerms:
 
     @property
     def reach(self) -> float:
-        """Half the interval of an intersection of nobody; both sides with this noise.
-
-        Comparisons have intervals of this size, and wider ones where many are shared.
-        """
+        """Half the interval of an intersection of nobody, with this noise on both."""
         return _reach(self.size, self.noise)
 
 

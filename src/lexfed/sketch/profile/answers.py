@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answers of a profile: numbers with intervals that hold the truth in 95 %.
 
-These classes are the content of `profile.json`. They check themselves, since files come
-from others.
+These classes are the content of `profile.json`, which comes from others: they check
+themselves.
 """
 
 import math
@@ -57,9 +57,8 @@ class ProfiledQuantile:
 class ProfiledHistogram:
     """Persons by the size of a number, in bars of equal width or of half octaves.
 
-    `edges` rise, one more than bars; noise may leave less than nobody in a bar.
-    `reaches` are half the widths of the bars' intervals, `below` and `above` the
-    persons outside the edges.
+    Noise may leave less than nobody in a bar. `reaches` are half the widths of the
+    bars' intervals, `below` and `above` the persons outside the edges.
     """
 
     edges: tuple[float, ...]
@@ -89,10 +88,9 @@ class ValueCount:
 
 @dataclass(frozen=True)
 class SiteDistance:
-    """The distance between the distributions of one column at two sites.
+    """The distance |p - q| between the distributions of one column at two sites.
 
-    |p - q|, the root of the sum of squared differences: 0 if they are the same, 1.41 if
-    each site has a single value, and they differ.
+    It is 0 if they are the same, 1.41 if each site has a single value, and they differ.
     """
 
     left: str
@@ -104,8 +102,7 @@ class SiteDistance:
 class SiteOverlap:
     """Persons that two sites have in common.
 
-    `jaccard` is their share of all persons at one of the sites; None if it is lost in
-    the noise.
+    `jaccard` is their share of all persons at either; None if it is lost in the noise.
     """
 
     left: str

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells whose sum is known from other tables: less noise, and quantiles with intervals.
 
-All n persons are in one of m cells each. Cells y have independent noise of variance v,
-and n is known from other tables with variance d. The best linear unbiased counts are
-h = y + (n - sum y) / m', m' = m + d / v, by least squares; their covariance is
-v (I - 11' / m'). A weighted sum w'h has the variance
-
-    v (w'w - (sum w)^2 / m'),
-
-so that, where n is well known, counting from either end is as exact as from the nearer
-one. The value of a quantile, though not its interval, is read from the *occupied* cells
-alone: from the first to the last run of 1, 2, 4 ... cells whose sum stands out of the
-noise (docs/theory/profile-answers.md).
+Counts are the best linear unbiased ones for a known sum, so that counting from either
+end is as exact as from the nearer one (docs/theory/sketches.md#counts-of-profiles). The
+value of a quantile, though not its interval, is read from the *occupied* cells alone:
+from the first to the last run of 1, 2, 4 ... cells whose sum stands out of the noise
+(docs/theory/profile-answers.md).
 """
 
 import math
@@ -50,8 +44,8 @@ class QuantileSpan:
 class Spread:
     """Persons by cell as released; the last cell is for those without a value.
 
-    `people` is their number from other tables, and `doubt` the variance of that number;
-    infinite if it is not known.
+    `people` is their number from other tables, with the variance `doubt`; infinite if
+    it is not known.
     """
 
     noised: Floats
@@ -64,10 +58,7 @@ class Spread:
 
     @classmethod
     def of(cls, released: ReleasedTable, people: Estimate) -> "Spread":
-        """Return the cells of a table of one row, all sites together.
-
-        `people` must be independent of this table.
-        """
+        """Return the cells of a table of one row; `people` is independent of it."""
         counts, variance = pooled(released)
         return cls(counts[0], variance, people.value, people.variance)
 
@@ -140,9 +131,7 @@ class Spread:
     ) -> QuantileSpan | None:
         """The cell in which a share of all values is reached; None if it may not exist.
 
-        As `estimates.range_counts.quantile`: cell k is it if D(k) >= 0 > D(k - 1), D(k)
-        the count up to k less the share of the total; the interval holds every cell
-        from the first to the last that neither of two tests rejects.
+        By the two tests of `estimates.range_counts.quantile`.
 
         Guarantees:
             The interval covers the true cell with this confidence at least.
@@ -182,10 +171,8 @@ class Spread:
 class PersonTotal:
     """The number of persons counted: sums of tables, weighted by their precision.
 
-    Everybody is in one cell of each table, at each of their sites, so the sum of a
-    table's cells is the number of persons with noise. A table of few cells gives it
-    precisely, and with it the sum of every other table. The public number of persons
-    is not used for that: it may be rough, and a person at two sites is counted at both.
+    Everybody is in one cell of each table, at each of their sites. The public number of
+    persons is not used: it may be rough, and a person at two sites is counted at both.
     """
 
     tables: tuple[ReleasedTable, ...]

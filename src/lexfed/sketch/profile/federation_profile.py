@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profile of a federation and its columns, from released tables, and its bytes.
 
-A profile is a file that others read, so bytes are read strictly: the profile that is
-read must be written as the same bytes, which leaves no room for unknown keys, keys
-given twice or numbers written otherwise.
+Bytes are read strictly: the profile that is read must be written as the same bytes,
+which leaves no room for unknown keys, keys given twice or numbers written otherwise.
 """
 
 import math
@@ -46,10 +45,9 @@ ProfiledKind = Literal["number", "category", "flag"]
 
 @dataclass(frozen=True)
 class ProfiledColumn:
-    """One column of a profile, as declared.
+    """One column of a profile, as declared; texts and keys are not profiled.
 
-    The kind is number, category or flag: texts and keys are not profiled. The range of
-    a number, or the list of a category, is None if it is sought.
+    The range of a number, or the list of a category, is None if it is sought.
     """
 
     name: str
@@ -87,12 +85,10 @@ ColumnNote = Literal[
 class ColumnProfile:
     """The profile of a column; a part that was not requested or not found is empty.
 
-    `tier` is a label. Numbers have a range to declare, quantiles and a histogram;
-    categories and flags have values with counts, as declared, or as found with the most
-    frequent first, and `other` persons with a value that is not listed. `missing` is
-    the share of persons without a value; `distances` compare sites that have tables of
-    their own; `found` says that range or values come from the data and not from a
-    declaration.
+    `values` that were found have the most frequent first, and `other` are persons with
+    a value that is not listed. `missing` is a share of persons; `distances` compare
+    sites that have tables of their own; `found` says that range or values come from the
+    data and not from a declaration.
     """
 
     name: str
@@ -124,10 +120,9 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class FederationProfile:
-    """The profile of a federation.
+    """The profile of a federation; `people` is public.
 
-    `people` is public. Sites are compared, in pairs and with all others, where persons
-    have keys.
+    Sites are compared, in pairs and with all others, where persons have keys.
     """
 
     people: float
@@ -223,8 +218,7 @@ def profile_of(
 ) -> ColumnProfile:
     """Return the profile of a column from its tables.
 
-    `people` is the number of persons from all tables of the profile; `names` are the
-    sites, in the order of tables that each of them has.
+    `people` is the number of persons from all tables; `names` are the sites in order.
     """
     blank = ColumnProfile(column.name, column.kind, column.tier.label)
     if not tables:
@@ -245,11 +239,7 @@ def profile_of(
 def _missing(
     tables: Sequence[ReleasedTable], people: PersonTotal
 ) -> ProfiledNumber | None:
-    """Share of persons without a value, from every table of the column.
-
-    The variance of the ratio is that of the delta method; there is no answer where the
-    number of persons is lost in the noise.
-    """
+    """Share of persons without a value, from every table, by the delta method."""
     counted = people.counted
     if counted.low <= 0:
         return None

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges, quantiles and histograms of a number, from half octaves and from bins.
 
-Both tables answer every question, with independent noise. Each interval gets its part
-of the error, so that their intersection holds the truth as often as one alone would
+Both tables answer every question, with independent noise and their part of the error,
+so that the intersection of intervals holds the truth as often as one alone would
 (Bonferroni); half octaves are finer near zero, bins elsewhere.
-docs/theory/profile-answers.md says how the range to declare follows: values outside are
-clamped.
+docs/theory/profile-answers.md says how the range to declare follows.
 """
 
 import math
@@ -53,10 +52,7 @@ _STEPS = 20
 
 @dataclass(frozen=True)
 class CellScale:
-    """Cells of a number, the last one for missing values.
-
-    There is one edge more than cells of numbers; the outer ones are infinite.
-    """
+    """Cells of a number, the last for missing values; the outer edges are infinite."""
 
     spread: Spread
     edges: Floats
@@ -149,10 +145,9 @@ def range_of(known: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float,
 def _end(
     quantile: ProfiledNumber, occupied: float, bins_end: float, part: float
 ) -> float:
-    """The upper end of a range, from its upper quantile.
+    """The upper end of a range, from its upper quantile and the occupied cells' end.
 
-    `occupied` is the end of the occupied cells, and `part` how much of the way from
-    there to the end of the interval is added.
+    `part` is how much of the way from there to the end of the interval is added.
     """
     furthest = bins_end if quantile.high is None else min(quantile.high, bins_end)
     inner = max(min(quantile.value, bins_end), min(furthest, occupied))
@@ -183,8 +178,7 @@ def histogram(bins: CellScale, sizes: CellScale | None) -> ProfiledHistogram:
 def _by_size(spread: Spread) -> list[int]:
     """First cells of bars by size, and the one after the last bar.
 
-    From the lowest to the highest cell that stands out. Sizes below the smallest that
-    does are one bar around zero.
+    Sizes below the smallest that stands out are one bar around zero.
     """
     least = threshold(DOUBLES, spread.variance, ERROR)
     occupied = np.flatnonzero(spread.noised[:DOUBLES] > least)

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sites compared: persons they have in common, and how far their distributions lie.
 
-**Persons.** The keys of each site are a Count-Sketch of its own, with noise of its own,
-so that products of two tables are unbiased (`estimates.noised_cells`). A site's persons
-elsewhere are the product with the sum of all others.
-
-**Distributions.** With p and q a column's distributions at two sites, cells p^ and q^
-have noise of variance t = v (1/F^2 + 1/G^2), F and G the numbers of persons. Then
-|p^ - q^|^2 - m t is unbiased for x = |p - q|^2 and has the variance 4 t x + 2 m t^2;
-the interval holds every x that is not refused by it (Rao's score test), which is a
-quadratic equation. F and G are sums of a site's cells over all of its tables, whose
-noise is neglected: where it is more than a tenth, there is no answer.
+Keys of each site are a Count-Sketch with noise of its own, so that products of two
+tables, or of one and the sum of all others, are unbiased (`estimates.noised_cells`).
+The squared distance of distributions is unbiased less its noise, and its interval that
+of Rao's score test; the noise of numbers of persons is neglected, so there is no answer
+where it is more than a tenth (docs/theory/sketches.md#counts-of-profiles).
 """
 
 import math
@@ -82,8 +77,7 @@ def distances(
 ) -> tuple[SiteDistance, ...]:
     """Return the distance between the distributions of a column at every two sites.
 
-    The table has one part for each site; `people` is None where a site's number of
-    persons is not known well enough.
+    The table has one part for each site; `people` is None where that is not known well.
 
     Guarantees:
         Intervals cover the truth in 93 % of seeds at least.
@@ -96,10 +90,7 @@ def distances(
 
 
 def people_by_site(tables: Sequence[ReleasedTable]) -> list[float | None]:
-    """Return the number of persons of each site, from tables in which each is once.
-
-    It is None for a site whose number is lost in the noise.
-    """
+    """Return the number of persons of each site, None where it is lost in the noise."""
     sums = np.mean([table.counts.sum(axis=(1, 2)) for table in tables], axis=0)
     cells = [table.variance * table.table.width for table in tables]
     deviation = math.sqrt(sum(cells)) / len(tables)
@@ -118,10 +109,7 @@ def _distance(
 
 
 def squared_interval(squared: float, noise: float, cells: int) -> tuple[float, float]:
-    """Return the squared distances x that fit a sum of squares, 0 and more.
-
-    (s - m t - x)^2 <= z^2 (4 t x + 2 m t^2), solved for x.
-    """
+    """Return the squared distances x with (s - m t - x)^2 <= z^2 (4 t x + 2 m t^2)."""
     z = normal_quantile(CONFIDENCE)
     excess = squared - cells * noise
     half = excess + 2 * z**2 * noise

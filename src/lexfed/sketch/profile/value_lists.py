@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values and how many persons have them: of a declared list, or found letter by letter.
 
-A value is on a list that was found *because* its noised count y exceeded a threshold T,
-so y is too large on average. Given that, y follows a normal law cut off at T, and
-
-    P(Y >= y | Y > T) = Q((y - f) / s) / Q((T - f) / s),   Q the upper tail,
-
-grows with the true count f. Where it is 2.5 %, 50 % and 97.5 % are the ends and the
-value of the answer: exact for a value that is listed, however near the threshold it is.
-Whether the beginnings of a value stood out does not matter, since the noise of other
-tables is independent.
+A value is on a list that was found *because* its noised count exceeded a threshold, so
+that is too large on average. Its answer is that of a normal law cut off at the
+threshold (docs/theory/sketches.md#counts-of-profiles): exact for a value that is
+listed, however near the threshold it is.
 """
 
 import math
@@ -76,10 +71,7 @@ def found_values(tables: Sequence[ReleasedTable]) -> list[ValueCount]:
 def unlisted_count(
     tables: Sequence[ReleasedTable], listed: Sequence[ValueCount], people: Estimate
 ) -> ProfiledNumber | None:
-    """Return the number of persons with a value that was not found, if it is known.
-
-    All less those without a value and those listed; the noise of the counts adds up.
-    """
+    """Return the number of persons with a value that was not found, if it is known."""
     if math.isinf(people.variance):
         return None
     first = Spread.of(tables[0], people)
@@ -107,8 +99,7 @@ def chosen_count(
 ) -> ProfiledNumber:
     """Return the count of a cell that is listed because it came out above `least`.
 
-    `noised` is its count as released, above the threshold `least`; `most` bounds the
-    true one; `deviation` is that of the noise.
+    `most` bounds the true count; `deviation` is that of the noise.
 
     Guarantees:
         The interval covers the true count in 95 % of the seeds in which it is told.

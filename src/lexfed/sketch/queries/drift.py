@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drift: columns of a model as few cells, and a test whether their populations differ.
 
-**Columns.** Which columns are looked at is known only once a tower is released, so a
-stage has places for some columns, and a query says which. A column is counted by the
-slots that training has anyway:
+Which columns are looked at is known only once a tower is released, so a stage has
+places for some columns, and a query says which. A column is counted by the slots that
+training has anyway: a number or flag by cells between public edges and one for missing
+values, a list by one cell for each value and one for all others. Where a profile was
+bought edges are those of its bins, so that both count the same persons.
 
-    number, flag   cells between edges, and one for missing values
-    list           one cell for each value, and one for all others
-
-Edges are public. Where a profile was bought they are edges of its bins, so that both
-count the same persons.
-
-**Test.** With p and q the distributions of two released histograms, the distance is |p
-- q|, the root of the sum of squared differences: .1 is as if 7 of 100 persons were in
-another cell. The measured distance is |p - q + e|, where e is the noise of both
-histograms, and the chance that drew their persons from larger populations. It is at
-most |e| too large, and |e|^2 is a sum of squares of normal variables with variances
-l_1, l_2, ..., which exceeds sum l + 2 sqrt(x sum l^2) + 2 x max l with probability e^-x
-at most [LM00, Lemma 1]. So the lower end is sound whatever the distributions are, up to
-the first order in noise over total: a total that is lost in its noise says nothing.
-
-A warning needs the lower end above `WORTH_A_WARNING`: large tables find differences
-that matter to nobody.
+The distance of two distributions is the root of the sum of squared differences; its
+lower end is sound whatever the distributions are, up to the first order in noise over
+total (docs/theory/sketches.md#decisions-from-released-tables, by [LM00, Lemma 1]). A
+warning needs the lower end above `WORTH_A_WARNING`: large tables find differences that
+matter to nobody.
 """
 
 import math
@@ -93,7 +83,7 @@ class NoisedHistogram:
 class Drift:
     """The distance between two distributions, as measured, noise included.
 
-    The lower end `at_least` is 0 where nothing can be said.
+    Its lower end `at_least` is 0 where nothing can be said.
     """
 
     distance: float
@@ -126,7 +116,7 @@ def drift(before: NoisedHistogram, now: NoisedHistogram, asked: int = 1) -> Drif
 
 
 def _largest_square(spread: Floats, asked: int) -> float:
-    """Return a bound that a sum of squares with these variances hardly exceeds."""
+    """Return a bound that a sum of squares hardly exceeds [LM00, Lemma 1]."""
     x = math.log(asked / ERROR)
     deviation = math.sqrt(x * float(np.square(spread).sum()))
     return float(spread.sum()) + 2.0 * deviation + 2.0 * x * float(spread.max())
@@ -138,8 +128,8 @@ class WatchedColumn:
 
     `slots` are where a unit's inputs hold it: a number, and where it is missing; or one
     for each value of a list. `edges` between the cells of a number rise; a list has
-    none. `expected` are the persons in each cell as they were released before, with
-    noise of a variance on each; or it is empty.
+    none. `expected` are the persons in each cell as released before, with noise of
+    `variance`, or empty.
     """
 
     name: str
@@ -188,10 +178,7 @@ class WatchedColumn:
 
 
 def watched_columns(encoding: Encoding) -> tuple[WatchedColumn, ...]:
-    """Return the columns of a model as they are watched where nothing is expected.
-
-    Numbers have cells of equal width in the unit of the model.
-    """
+    """Return a model's columns, numbers in even cells, with nothing expected."""
     return tuple(_watched(encoding, name) for name in encoding.columns)
 
 

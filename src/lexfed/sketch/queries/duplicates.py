@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Duplicates: a site's persons that are at other sites too, from tables of keys.
 
-Every site has a Count-Sketch of the keys of its persons, with noise. The inner product
-of a site's table with the sum of all others counts its persons elsewhere, once for each
-other site. Noise of different sites is independent, so the product is unbiased, and its
-variance is known (`estimates.noised_cells`).
-
-Decisions use the lower end. It is below the truth **at all sites at once** with
-probability 95 %: each site has a normal bound of its own at 5 % by the number of sites,
-half of it for the product and half for the size that it is divided by.
+The inner product of a site's table with the sum of all others counts its persons
+elsewhere, once for each other site, without bias and with a known variance
+(`estimates.noised_cells`). Decisions use the lower end. It is below the truth **at all
+sites at once** with probability 95 %: each site has a normal bound of its own at 5 % by
+the number of sites, half of it for the product and half for the size that it is divided
+by.
 """
 
 import math
@@ -38,8 +36,7 @@ _HONEST = 2.0**53
 class DuplicateShare:
     """The estimated part of a site's persons that are at other sites, in [0, 1].
 
-    It is 0 where the size of the site is lost in the noise; the lower ends `at_least`
-    hold for all sites at once.
+    It is 0 where the site's size is lost in the noise; all `at_least` hold at once.
     """
 
     part: float
@@ -79,9 +76,8 @@ def persons_by_site(released: ReleasedTable) -> Floats:
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
     """Return the standard deviation of an overlap before anything is released.
 
-    It is that of `estimates.noised_cells.best_cells`, with square = 2 rho, the cost of
-    the release as a square of add/remove Gaussian privacy, for a table of `cells` per
-    site and public numbers of persons at the site and at the rest.
+    As in `estimates.noised_cells.best_cells`, with square = 2 rho, for a table of
+    `cells` per site and public numbers of persons at the site and at the rest.
     """
     return math.sqrt(site * rest / cells + (site + rest) / square + cells / square**2)
 

@@ -3,12 +3,11 @@
 
 Both are functions of released tables alone, so choosing costs nothing. A cell *stands
 out* if it is above s sqrt(2 ln(m / a)), s the standard deviation of its noise and m the
-number of cells: noise whose tails are no heavier than normal ones exceeds that in one
-cell with probability a / m at most (Chernoff), hence in any of them with a at most.
+number of cells: noise exceeds that in any of them with probability a at most
+(docs/theory/sketches.md#decisions-from-released-tables).
 
-**Ends** go from the lowest to the highest half octave that stands out, and one further
-on either side, since the ends of a distribution have few persons. An end near zero
-costs no precision, and so is zero. They are rounded outward so that BINS bins have
+Ends go from the lowest to the highest half octave that stands out, and one further on
+either side; an end near zero is zero. They are rounded outward so that BINS bins have
 round widths: bins of whole numbers then hold equally many of them.
 """
 
@@ -100,8 +99,8 @@ def _written(whole: int, power: int) -> float:
 def prefixes_after(released: ReleasedTable, level: int) -> Floats:
     """Return the prefixes to request at a level, from the level before it.
 
-    There are MOST_PREFIXES prefixes of level - 1 pairs each, one after the other, the
-    largest first; -1 where there are no more.
+    There are MOST_PREFIXES of level - 1 pairs each, the largest first; -1 where there
+    are no more.
 
     Guarantees:
         Where there is nothing but noise, no prefix is found at any level of a column
@@ -123,10 +122,7 @@ def prefixes_after(released: ReleasedTable, level: int) -> Floats:
 
 
 def standing_out(released: ReleasedTable) -> list[tuple[tuple[int, ...], float]]:
-    """Return the prefixes that stand out with their counts, the largest first.
-
-    They have one pair more than the requested prefixes.
-    """
+    """Return prefixes with one pair more that stand out, the largest first."""
     _check_domain(released, "letters")
     requested = asked_prefixes(released)
     counts, variance = pooled(released)

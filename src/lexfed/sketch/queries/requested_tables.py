@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that a federation is asked for, the cell of every value, and released tables.
 
-A `RequestedTable` is public and part of a programme: which column, which cells, how
-many rows of hashes. A person's row falls into one cell of each row of the table; a
-person with several rows counts a part of one for each, so that all of a person is one.
-Hence
-
-    one person moves a table by sqrt(depth) at most, added or removed,
-
-and moves one site's table alone where every site has its own.
+A person's row falls into one cell of each row of a table; a person with several rows
+counts a part of one for each. Hence one person moves a table by sqrt(depth) at most,
+added or removed, and one site's table alone where every site has its own.
 
     doubles  any number, by sign and half octave, from below: ... [-s, -1) [-1, -1/s)
     ... s = sqrt(2); the middle cell holds all between -2^-32 and 2^-32; the outer ones
@@ -22,9 +17,8 @@ and moves one site's table alone where every site has its own.
     chosen   a column of the model that a query names (`drift.WatchedColumn`)
 
 Values come from files that nobody looked at, and ends and prefixes from a coordinator
-that nobody need trust. So every function here is total: a value that fits nowhere falls
-into the cell for other values, one that is no number into the cell for missing ones,
-the last of each. A value never has two cells.
+that nobody need trust. So every function here is total, and gives a value exactly one
+cell.
 """
 
 import math
@@ -64,12 +58,10 @@ class RequestedTable:
 
     Attributes:
         column: whose values are counted; empty for the keys of persons.
-        domain: which cells there are.
         slots: where a unit's inputs hold the counted value; empty for keys and where a
             query says it. A text has one for each of its levels.
         width: cells of a row, those for other and missing values included.
         depth: rows, each with hashes of its own; 1 where cells are exact.
-        seed: of the hashes; public.
         sites: number of sites if each has a table of its own, else 0.
         ends: of the bins, where they are declared; None if they are found first.
     """
@@ -140,7 +132,7 @@ def are_ends(low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A table of `RequestedTable.shape` with noise of one variance on every cell.
+    """A requested table with noise of one variance on every cell.
 
     `asked` holds the ends of the bins, or the prefixes; it is empty for other domains.
     """
@@ -155,8 +147,7 @@ class ReleasedTable:
 def double_edges() -> Floats:
     """Return the edges of the cells of doubles, rising, [DOUBLES + 1].
 
-    Cell i holds the numbers from edge i to below edge i + 1; the outer ones also all
-    beyond.
+    Cell i holds the numbers from edge i to below edge i + 1; outer cells all beyond.
 
     Guarantees:
         The same bits on every machine: no power is computed.
@@ -198,9 +189,8 @@ def code_cells(values: Floats, width: int) -> Integers:
 def letter_cells(pairs: Floats, prefixes: Floats) -> Integers:
     """Return prefix * PAIRS + next pair, then other, then missing.
 
-    `pairs` are codes of the first pairs of letters of each text, [..., level];
-    `prefixes` are [n, level - 1], one empty one at level 1. A text that fits several is
-    counted for the first.
+    `pairs` are codes of a text's first pairs of letters, [..., level]; `prefixes` are
+    [n, level - 1], one empty one at level 1. Of several that fit the first counts.
     """
     *earlier, last = np.moveaxis(pairs, -1, 0)
     other = len(prefixes) * PAIRS

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cadence: how often a sketch gets new noise, and what that costs.
 
-Every new noise on the same people is a new release, and R releases of multiplier z cost
-as one of multiplier z/sqrt(R). So a noised sketch is kept, which costs nothing, and
-renewed only
-
-    every E rounds              ceil(T/E) releases, and
-    when its subject changes    at most `changes` more,
-
-or running sums are released by a tree (`running_sums`). Renewal in every round is
-refused, with the cost it would have.
+Every new noise on the same people is a new release. So a noised sketch is kept, and
+renewed only every few rounds or when its subject changes; renewal in every round is
+refused, with the cost it would have (`running_sums` has another way).
 
 **When to renew must be public.** Public words for the subject of a sketch (the features
 of a released model, the sites that take part) may decide; the data may not: a renewal
@@ -73,8 +67,8 @@ def planned_releases(
 
     Guarantees:
         As many releases as `RenewedSketch` may make.
-        As many releases as there are rounds, or more, are refused unless there is one
-        round only; the refusal says what one in every round would cost.
+        As many as there are rounds, or more, are refused unless there is one round
+        only, with what one in every round would cost.
     """
     if cadence.releases >= cadence.rounds > 1:
         counted = [(event, cadence.rounds)]
@@ -118,8 +112,7 @@ class RenewedSketch:
     ) -> NoisedSketch:
         """Return the sketch of a round, from 0, never before the last renewal.
 
-        `of` are public words for the subject of the sketch; `tables` builds the exact
-        tables, and is called for a renewal only.
+        `of` are public words for its subject; `tables` is called for a renewal only.
         """
         checks.in_range(self._round, self._cadence.rounds - 1, at=at)
         period, changes = self._cadence.period(at), self._changes

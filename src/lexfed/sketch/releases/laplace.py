@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sketches with Laplace noise: pure epsilon, charged to the same ledgers.
 
-Cells are integers, and each gets two-sided geometric noise of its table's scale
-(`lexfed.privacy.noise.laplace`). Tables that leave together cost one person, added or
-removed,
-
-    epsilon = sum over tables of L1 sensitivity / scale,
-
-and twice that if replaced. The law is pure: no delta, whatever the outcome. Samples are
-within 2^-120 of that law a cell: digits that rarer coins would set are left out, so
-noise has a largest value, and "pure" holds up to a delta of (1 + e^epsilon) 2^-120 a
-cell. Ledgers charge the Gaussian that dominates the law
+Integer cells get two-sided geometric noise of their table's scale. Tables that leave
+together cost one person, added or removed, the sum of L1 sensitivity / scale, and twice
+that if replaced. The law is pure: no delta, whatever the outcome. Samples are within
+2^-120 of it a cell, as noise has a largest value: "pure" holds up to a delta of (1 +
+e^epsilon) 2^-120 a cell. Ledgers charge the Gaussian that dominates the law
 (`lexfed.privacy.pure_epsilon`), and the sampler by `samples`.
 
-**When to use it.** The L1 sensitivity of a table grows with its depth, the L2
-sensitivity with the root: with one row and no delta to give Laplace is right; with
-several rows, or many releases, `noised_sketch` is cheaper.
+With one row and no delta to give Laplace is right; with several rows, or many releases,
+`noised_sketch` is cheaper: L2 sensitivity grows with the root of depth.
 """
 
 from collections.abc import Sequence
@@ -74,10 +68,7 @@ class LaplaceColumn(PlannedTable):
 
 @dataclass(frozen=True)
 class LaplacePlan:
-    """A joint release, named alike whenever it is repeated.
-
-    It is public, and fixed before anybody looks at data.
-    """
+    """A joint release, named alike whenever it is repeated; public and fixed."""
 
     name: str
     columns: tuple[LaplaceColumn, ...]

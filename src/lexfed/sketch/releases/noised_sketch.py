@@ -2,46 +2,28 @@
 """Noised sketches: sensitivity, the noise that hides it, and the event that is charged.
 
 **Sensitivity.** A table has `depth` rows, and every occurrence of an item adds +1, or
-its sign, to one cell of every row. A person with `records` records of at most `items`
-items has n = items records occurrences. Whatever the hash does,
-
-    in one row      |v|_1 <= n,           |v|_2 <= n
-    in one table    |v|_1 <= n depth,     |v|_2 <= n sqrt(depth)
-    in all tables   the sum,              the root of the sum of squares.
-
-The bounds are reached by n items in one cell. Seeds are public and anybody may look for
-such items, so the square root of n that different cells would give is never used.
-
-Replacing a person moves a sketch by v' - v. In L1 that is at most 2 |v|_1. In L2 it
-depends on the signs. Where all cells count upwards, <v, v'> >= 0 and |v' - v|_2 is at
-most sqrt(2) times the bound of one person. Where items have signs, two items may share
-a cell in every row with opposite signs, v' = -v, and the factor is 2, not sqrt(2). An
-event holds the sensitivity under add/remove, and ledgers charge twice that for a
-replacement: enough for both kinds of tables.
+its sign, to one cell of every row. A person with n = items records occurrences moves a
+table by n depth in L1 and n sqrt(depth) in L2 at most, reached by n items in one cell.
+Seeds are public and anybody may look for such items, so the square root of n that
+different cells would give is never used. Replacement moves it twice as far in L1; in L2
+by sqrt(2) where all cells count upwards, by 2 where items have signs
+(docs/theory/sketches.md#sensitivity). An event holds the sensitivity under add/remove,
+and ledgers charge twice that for a replacement.
 
 >>> person_moves([Contribution(depth=4, items=3)], "add-remove")
 Sensitivity(l1=12, l2=6.0)
 
 **Price.** All tables of a plan are built from the same people and leave together, so
-they are one `Release` with one group for each table: its clip is the sensitivity of the
-table, its sigma the deviation of the noise on every cell. The release reads the most
-sensitive tier of its columns. Its price is that of one Gaussian with the multiplier of
-all groups together (`privacy.releases`); with one table of depth k, one item per person
-and noise s it is rho = k/(2 s^2).
+they are one `Release` with one group for each table, priced as one Gaussian
+(`privacy.releases`). A second sketch of the same data is a second release: see
+`cadence`.
 
-**Noise.** Cells are integers and the grid's step is a power of two of at most 1, so
-cells lie on the grid: nothing is rounded before the noise, and the clip needs no room
-for it. The noise is the rounded Gaussian of `privacy.noise.grids`, and the released
-value is rounded once more, to the release step r. Rounding a Gaussian that is wide on
-its grid adds r^2/12 to its variance (Sheppard's correction),
-
-    variance of a cell = sigma^2 + r^2/12.
-
-A cell beyond what `people` can reach is set to that bound, see `privacy.noise.grids`: a
-projection moves no two tables further apart, and a refusal would reveal something
-without noise.
-
-A second sketch of the same data, with new noise, is a second release: see `cadence`.
+**Noise.** Cells are integers on a grid of step 1 or less: nothing is rounded before the
+rounded Gaussian of `privacy.noise.grids`, and the clip needs no room for it. The
+released value is rounded once more, to the release step r, which adds r^2/12 to the
+variance (Sheppard's correction). A cell beyond what `people` can reach is set to that
+bound: a projection moves no two tables further apart, and a refusal would reveal
+something without noise.
 """
 
 import math
@@ -79,7 +61,6 @@ class Contribution:
     Attributes:
         depth: rows of the table; 1 for exact counts.
         items: items of one record, 1 unless the column is multi-valued.
-        records: records of one person.
         signed: whether items have signs, as in a Count-Sketch.
     """
 
@@ -101,10 +82,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The distance between all tables of neighbouring data, together, in L1 and L2.
-
-    The L2 norm is never below the exact one.
-    """
+    """The L1 and L2 distance between all tables of neighbouring data, or more."""
 
     l1: int
     l2: float
@@ -150,10 +128,9 @@ def _squares(signed: bool, replaced: bool) -> int:
 
 @dataclass(frozen=True)
 class PlannedTable:
-    """One table of a release, of a column or of one level of it.
+    """One table of a release, with rows of `width` cells, of a column or a level of it.
 
-    The tier is None for presence, which is no attribute of anybody; `person` is what
-    one person may put into the table, `width` the cells of a row.
+    The tier is None for presence, which is no attribute of anybody.
     """
 
     name: str
@@ -198,10 +175,8 @@ class GaussianColumn(PlannedTable):
 class NoisePlan:
     """A joint release; public, and fixed before anybody looks at data.
 
-    Attributes:
-        name: of the release; the same whenever it is repeated.
-        columns: the tables.
-        people: public bound on how many people are in one sum, over all sites.
+    It has the same `name` whenever it is repeated. `people` is a public bound on how
+    many are in one sum, over all sites.
     """
 
     name: str
@@ -270,10 +245,9 @@ class NoisedTable:
 
 @dataclass(frozen=True)
 class NoisedSketch:
-    """A noised sketch that may leave, and the event that was charged for it.
+    """A noised sketch that may leave, with tables in the order of its plan.
 
-    Tables are in the order of the plan. It is `private` if nobody can predict or repeat
-    the noise; tests can.
+    It is `private` if nobody can predict or repeat the noise; tests can.
     """
 
     tables: tuple[NoisedTable, ...]
@@ -286,8 +260,7 @@ def release_sketch(
 ) -> NoisedSketch:
     """Charge for a noised sketch, then draw the noise.
 
-    `tables` are the exact sums, int64 [depth, width], each person in them bounded as
-    the plan says.
+    `tables` are exact sums, int64 [depth, width], of persons bounded as the plan says.
 
     Guarantees:
         The ledger is charged `plan.event()` before a bit of noise is drawn.

@@ -2,21 +2,11 @@
 """Randomised response for the bits of a Bloom filter, with its pure epsilon.
 
 Every bit is flipped by its own coin with probability p < 1/2 (Warner 1965). If
-neighbouring filters differ in at most B bits, no outcome is more than
-
-    ((1 - p)/p)^B = e^epsilon
-
-times as likely for one as for the other: pure epsilon-differential privacy, and tight
-if they do differ in B bits. A filter with one hash has one bit for each item, so a
-person with n = items records occurrences accounts for at most n bits; a bit that
-others have too does not change at all. Replacing the person moves at most B = 2n.
-
-**Coins.** p is a multiple of 2^-40, rounded upwards from 1/(1 + e^(epsilon/B)), so
-coins of 64 bits have it exactly. The epsilon that is stated is that of this p.
-
-**Charged** is the Gaussian that dominates the epsilon of one person more or less
-(`lexfed.privacy.pure_epsilon`); ledgers double it for a replacement. Coins have exactly
-their law, so no sampler is charged.
+neighbouring filters differ in at most B bits, epsilon = B ln((1 - p)/p), pure and
+tight: with one hash a person with n items has B = n, and B = 2n if replaced. p is a
+multiple of 2^-40, rounded upwards, so coins have exactly their law and no sampler is
+charged (docs/theory/sketches.md#noise). Ledgers charge the Gaussian that dominates the
+epsilon of one person more or less (`lexfed.privacy.pure_epsilon`).
 """
 
 import math
@@ -48,7 +38,7 @@ _ROUNDING = 1e-14
 class FlipPlan:
     """The flipping of the bits of one filter, which has one row; public.
 
-    A pure epsilon of `budget` may be spent; one too small to be useful is refused.
+    It spends a pure epsilon up to `budget`; one too small to be useful is refused.
     """
 
     person: Contribution
@@ -128,8 +118,8 @@ def release_bits(
 ) -> FlippedFilter:
     """Charge for a flipped filter, then flip its bits.
 
-    `event` is that of the plan, with the name and tier of the filter; each person in
-    `bits` is bounded as the plan says.
+    `event` is the plan's, with the filter's name and tier; `bits` are bounded as it
+    says.
 
     Guarantees:
         The ledger is charged before a coin is flipped, and nothing for what is no row

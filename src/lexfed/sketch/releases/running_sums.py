@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running sums by a binary tree: the sum so far, in every round, for one price.
 
-In each of T rounds new people come in, and the sum over all rounds so far is released.
-Noise on every round's sum would cost T releases. Here noise goes on the nodes of a
-binary tree over the rounds, each node once. Round t completes the node that ends at t
-and is as long as the last bit of t; the running sum takes one node for each bit of t,
-so it has popcount(t) <= L times the variance of one node.
-
-**Sensitivity.** Nodes of one length do not overlap, and there are
-L = floor(log2 T) + 1 lengths. A person's data of one round moves at most one node of
-each length, each by at most the D of its table. A person who comes in m rounds moves
-the nodes of one length together by at most m D (triangle inequality), so all nodes by
-
-    sqrt(L) m D,
-
-reached for m = 1 in the first round, whose nodes of all lengths are completed: the
-sensitivity of a table of L times the depth and m times the records. Every node is a
-Gaussian release whose price, given the earlier ones, is that of its own move; the
-squares of all moves add up to at most L m^2 D^2, whatever earlier sums made people do.
-So the tree is one Gaussian release, charged as one before the first node [FZ21, ST22].
+Noise goes on the nodes of a binary tree over the T rounds, each node once. Round t
+completes the node that ends at t and is as long as the last bit of t; the running sum
+takes one node for each bit of t. A person who comes in m rounds, and moves the tables
+of one by D, moves the nodes of all L = floor(log2 T) + 1 lengths by sqrt(L) m D at
+most, so the tree is one Gaussian release, charged before the first node
+(docs/theory/sketches.md#noise) [FZ21, ST22].
 """
 
 from collections.abc import Sequence
@@ -49,9 +37,7 @@ class TreePlan:
 
     Attributes:
         plan: the tables of one round; its sigmas are the noise of one node, and its
-            `people` bounds how many come in over all rounds, each counted for every
-            round they come in.
-        rounds: how many rounds there are.
+            `people` bounds how many come in over all rounds, once for each round.
         appearances: in how many rounds one person may come in.
     """
 
@@ -116,10 +102,7 @@ class RunningSums:
         ledger.charge(self._event)
 
     def add(self, tables: Sequence[Integers]) -> NoisedSketch:
-        """Add a round's tables and return the running sum; its event is the tree's.
-
-        Tables that are not those of the plan are refused; the round then stays open.
-        """
+        """Add a round's tables, if they are the plan's, and return the running sum."""
         plan = self._tree.plan
         plan.check(tables)
         if self._round == self._tree.rounds:

@@ -2,11 +2,8 @@
 """Products of shared matrices by one triple, and a test that shares are of bits.
 
 Two parties hold X = X_0 + X_1 modulo 2^32, a row for each site, and shares of a triple
-that a dealer made without any data (Beaver 1991):
-
-    A uniform,    C = A A^T,    S = A o A (place by place).
-
-They open D = X - A, which is uniform. Then X = D + A, and each computes alone
+that a dealer made without any data (Beaver 1991): A uniform, C = A A^T, S = A o A,
+place by place. They open D = X - A, which is uniform, and each computes alone
 
     X X^T  =  D D^T + D A^T + (D A^T)^T + C          one product of matrices
     X o X  =  D o D + 2 D o A + S
@@ -14,16 +11,10 @@ They open D = X - A, which is uniform. Then X = D + A, and each computes alone
 with the public parts, D D^T and D o D, on one side only. The shares of C and S are
 uniform, so shares of results reveal nothing but their sum.
 
-**Bits.** x (x - 1) = 0 modulo 2^32 for x = 0 and x = 1 only, since one of x and x - 1
-is odd. So a row is one of bits if z = x o x - x is zero. The parties open z R for a
-matrix R of 64 uniform columns that comes out of D, when rows cannot change any more.
-For any row that is not of bits a column is zero with probability 1/2 at most: if 2^v is
-the largest power that divides z, it is 2^(v - 32). All 64 are with 2^-64 at most.
-
-**Products modulo 2^32** run in floating point that does not round. Words are cut into
-limbs of 16 bits, x = l + 2^16 h, with x y = l l' + 2^16 (l h' + h l') modulo 2^32. Each
-product of limbs is below 2^32, and sums of 2^14 of them are below 2^46: whole numbers
-in float64, in whatever order a library adds them.
+A row is one of bits if z = x o x - x is zero, since one of x and x - 1 is odd. The
+parties open z R for 64 uniform columns that come out of D, when rows cannot change any
+more. Of any other row a column is zero with probability 1/2 at most (2^(v - 32), if 2^v
+is the largest power that divides z), all of them with 2^-64.
 """
 
 from dataclasses import dataclass
@@ -81,7 +72,7 @@ def bits_share(
 ) -> Words32:
     """Return a party's share of (x o x - x) R for every row x.
 
-    `opened` is D, `rows` the party's share of X, `columns` R, [width, TESTS], drawn
+    `opened` is D, `rows` the party's share of X, `columns` R [width, TESTS], drawn
     after all rows were fixed; the `first` party adds the public part.
     """
     odd = np.uint32(2) * opened * triple.mask + triple.squares - rows
@@ -97,7 +88,11 @@ def all_bits(shares: tuple[Words32, Words32]) -> Bools:
 
 
 def product(left: Words32, right: Words32) -> Words32:
-    """Return left @ right modulo 2^32.
+    """Return left @ right modulo 2^32, by limbs x = l + 2^16 h in float64.
+
+    x y = l l' + 2^16 (l h' + h l') modulo 2^32; products of limbs are below 2^32 and
+    sums of 2^14 of them below 2^46: whole numbers, in whatever order a library adds
+    them.
 
     Guarantees:
         Exact for all words and all lengths.

@@ -2,40 +2,21 @@
 """Overlaps of all pairs of sites: their price, the size of their noise, and estimates.
 
 Every site has a Bloom filter of one hash of its keys, b_i in {0, 1}^m. Two aggregators
-that hold shares of all filters compute shares of
+that hold shares of all filters compute shares of G_ij = <b_i, b_j>, i < j, and t_i =
+<b_i, b_i>, add noise, and open; nothing but these counts is ever seen.
 
-    G_ij = <b_i, b_j>, i < j    and    t_i = <b_i, b_i>,
-
-add noise, and open. Nothing but these counts with noise is ever seen.
-
-**Sensitivity.** A person who is added or removed has one key, so one place c of m. At
-each of at most p sites where the person is, the filter changes in c at most, by one.
-
-- Of two sites with the person, G_ij changes by one at most: p (p - 1) / 2 pairs.
-- Of a site i with and a site j without, by b_j[c], which is 0 or 1: p (n - p) pairs.
-- Of a site with the person, t_i changes by one: p sizes.
-
-So pairs move by sqrt(p (n - p) + p (p - 1)/2) in L2, sizes by sqrt(p), attained if all
-other sites have place c set. The factor b_j[c] is at most one because filters hold
-bits, so that shares are bits is tested on the shares (`beaver_triples`).
+**Sensitivity.** A person at p of n sites has one key, so one place c of m. Of two of
+these sites, G_ij changes by one at most: p (p - 1) / 2 pairs. Of such a site and one
+without the person, by b_j[c], at most one because filters hold bits (tested on the
+shares by `beaver_triples`): p (n - p) pairs. Of each, t_i changes by one.
 
 **Noise.** An aggregator knows the noise that it added. So each adds Skellam noise of
 the full variance (Theorem D in `privacy.noise.shares`), and the charge holds against
 either of them, and against whoever sees the *sum* of their shares. Single shares are
-hidden from the dealer, and from everybody else, by a mask that the aggregators have in
-common (docs/theory/sketch-sharing.md).
+hidden by a mask that both have in common (docs/theory/sketch-sharing.md).
 
-**Estimates.** With filters of m bits, t_A and t_B set bits and t_AB that both have set,
-the union has t_U = t_A + t_B - t_AB, and by linear counting (Whang et al. 1990)
-
-    n(t) = ln(1 - t/m) / ln(1 - 1/m),    I = n(t_A) + n(t_B) - n(t_U).
-
-The variance has the two parts of `estimates.flipped_bits`, where noise of variance v on
-every count gives, with slopes n' = 1/((m - t) ln(m/(m - 1))),
-
-    v ((n'_A - n'_U)^2 + (n'_B - n'_U)^2 + n'_U^2).
-
-n is convex, so its values are too large by half of Var / m, which is taken off.
+**Estimates** are those of linear counting, with the noise of the counts
+(docs/theory/sketches.md#sets-from-flipped-bits).
 """
 
 import math
@@ -74,7 +55,6 @@ class OverlapPlan:
     """The computation and its charge; public, the same for everybody.
 
     Attributes:
-        name: of the release.
         sites: how many may take part.
         shape: of every site's filter.
         sigma: deviation of the Gaussian noise that is charged, on every count.
@@ -167,8 +147,8 @@ class OverlapPlan:
 def width_for(people: int) -> int:
     """Return the number of bits for filters of sets up to that size.
 
-    A wider filter costs time and bytes, but no privacy: eight places for each person
-    bring the error of shared places below that of the noise at any modest budget.
+    Eight places for each person bring the error of shared places below that of the
+    noise at any modest budget; a wider filter costs time and bytes, but no privacy.
     """
     checks.in_range(1, 2**40, people=people)
     width = 1 << (_ROOM * people - 1).bit_length()
@@ -186,7 +166,7 @@ def width_for(people: int) -> int:
 class CommonBits:
     """Opened counts of common bits, [sites, sites]; sizes on the diagonal.
 
-    Every count has noise of one variance. `left_out` are sites whose shares were not
+    Every count has noise of one `variance`. The shares of sites `left_out` were not
     bits. It is `private` if nobody can predict or repeat the noise; tests can.
     """
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opened tables in few bytes, close to the entropy of their noise.
 
-An opened table is mostly noise of deviation s, whose entropy is about
-log2(s sqrt(2 pi e)) bits a cell: 5.4 for s = 10.
-
     value - smallest  =  low bits, k of them  +  2^k (plane 0 + 2^8 plane 1 + ...)
 
 The low bits of wide noise are uniform and stay as they are. The planes go through
@@ -12,8 +9,8 @@ unequal symbols. k is chosen by trying.
 
     bits k 1 | planes 1 | smallest 8 | low bits | for each plane: length 4, deflate
 
-Numbers are little-endian. Libraries may deflate the same values to other bytes, so
-a digest must be taken of the values.
+Numbers are little-endian. Libraries may deflate the same values to other bytes, so a
+digest must be taken of the values.
 """
 
 import struct
@@ -53,9 +50,7 @@ def pack_integers(values: Integers) -> bytes:
 
 
 def unpack_integers(data: bytes, length: int, largest: int, where: str) -> Integers:
-    """Read integers that another party, named `where`, packed.
-
-    No honest value is beyond `largest`.
+    """Read integers of at most `largest` that another party, named `where`, packed.
 
     Guarantees:
         What was packed is read to the bit.

@@ -1,38 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that are only ever opened as a sum: noise in shares, agreement, checks.
 
-**Noise.** Every site adds Skellam noise to its own integer tables before it masks them,
-sized so that the shares of the honest sites in the sum are enough
-(`privacy.noise.shares`). Cells are integers already, so the grid's step is 1: nothing
-is rounded, and Theorem D there applies to what a person moves the cells by. The sum is
-charged as the Gaussian of the planned sigma, by an accountant of Rényi divergences
-only.
+Every site adds Skellam noise to its own integer tables before it masks them, sized so
+that the shares of the honest sites in the sum are enough: Theorem D in
+`privacy.noise.shares` with a grid of step 1. The sum is charged as the Gaussian of the
+planned sigma, by an accountant of Rényi divergences only. A sum of a cell stays within
+people occurrences + 8 sqrt(2 L sites), but for `shares.wrap_probability`, if the
+declared number of people is right. If it is not, a sum may wrap: a wrong answer, no
+loss of privacy.
 
-A cell of a site's table beyond what all declared people can reach is set to that bound.
-The sum of a cell then stays within
-
-    people occurrences + 8 sqrt(2 L sites),
-
-but for the probability of `shares.wrap_probability`, if the declared number of
-people is right. If it is not, a sum may wrap: a wrong answer, no loss of privacy.
-
-**Agreement.** The digest of plan and shapes goes into the context of every mask, share
-and ciphertext, so that sites with other plans do not understand each other;
-`check_announced` names the difference before anything is spent.
-
-**Plausibility.** Nobody can check the content of a share or a masked vector. With n
-people of at most o occurrences each, and noise of deviation s on every cell of rows of
-w, in the opened sum
-
-    every row of counts has the same total, from 0 to n o
-    no cell of counts is below 0
-    no cell at all is beyond n o
-
-but for noise. Each is tested with room for the noise so that honest sums fail one of
-all tests with probability 10^-6 at most: by Bernstein's inequality, which holds for
-Skellam noise and for the narrower Gaussian, a sum of deviation d exceeds z d with
-probability at most exp(-z^2 / (2 (1 + z/(3 d)))). A lie within these bounds is not
-found.
+The digest of plan and shapes goes into the context of every mask, share and ciphertext,
+so that sites with other plans do not understand each other. Nobody can check the
+content of a share, so an opened sum is checked for what no honest sites can have sent
+(docs/theory/sketches.md#plausible-sums).
 """
 
 import math
@@ -140,9 +120,7 @@ class MaskedPlan:
 def noised_share(
     masked: MaskedPlan, tables: Sequence[Integers], ledger: Ledger, source: RandomSource
 ) -> Integers:
-    """Charge a site's ledger for the sum, then noise its tables, ready to be masked.
-
-    Returns all cells of all tables behind each other.
+    """Charge a site's ledger for the sum, then return all cells, noised, to be masked.
 
     Guarantees:
         The ledger is charged `masked.event()` before a bit of noise is drawn.
@@ -251,10 +229,7 @@ class SharedPlan:
         return b"".join(shape.to_bytes() for shape in self.shapes)
 
     def check_announced(self, headers: bytes, where: str) -> None:
-        """Refuse a site whose tables cannot be added to ours.
-
-        Every difference of the first table that differs is named.
-        """
+        """Refuse a site whose tables cannot be added to ours, naming differences."""
         if len(headers) != HEADER_BYTES * len(self.shapes):
             what = f"expected {len(self.shapes)} tables, got {len(headers)} bytes"
             raise DataError([Problem(where, what, "plan the same tables everywhere")])

@@ -8,5 +8,5 @@
 
 Start with `shape` and `counts`. Hashes, headers and digests of domains are a format:
 tables of different sites and versions are added cell by cell, so a change needs a new
-`VERSION` in `shape`. How fast items are counted may change freely.
+`VERSION` in `shape`.
 """

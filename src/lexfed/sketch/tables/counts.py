@@ -6,13 +6,8 @@
     ExactCounts   S_1[x] += 1                     for small domains
     BloomFilter   bit[column(x)] = 1              (Bloom 1970, with k = 1 hash)
 
-Tables of counts are linear: sites, regions and a root can add them in any order. A
-table of half the width is the sum of neighbouring columns.
-
-**One hash in filters.** Under randomised response each of k bits of an item gets only
-epsilon / k, and sizes of sets are far less certain for every k > 1: at w = 65,536, sets
-of 10,000 that share 3,000 and epsilon 2, an intersection has a standard deviation of 95
-with k = 1 and of 676 with k = 4.
+A table of half the width is the sum of neighbouring columns. Filters have one hash
+since more make noised sets less certain (docs/theory/sketches.md#hashes).
 """
 
 from dataclasses import dataclass
@@ -34,9 +29,7 @@ CELL_BYTES = 8
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """A table of counts: built, added, written and read.
-
-    `cells` are [depth, width] and cannot be written to.
+    """A table of counts, whose `cells` [depth, width] cannot be written to.
 
     Guarantees:
         The sum of tables is the table of all their items, to the bit.
@@ -63,11 +56,7 @@ class CountTable:
     def build(
         cls, shape: SketchShape, items: ItemKeys, counts: Integers | None = None
     ) -> Self:
-        """Count items, each once or as often as `counts` says.
-
-        More items than fit into memory are built in parts and added. A key outside the
-        domain of exact counts is refused.
-        """
+        """Count items, each once or as often as `counts` says."""
         if counts is not None:
             _check_counts(items, counts)
         cells = np.zeros((shape.depth, shape.width), dtype=np.int64)
@@ -85,10 +74,7 @@ class CountTable:
         return type(self)(self.shape, self.cells + other.cells)
 
     def fold(self) -> Self:
-        """Return the table of half the width, as if it had been built so.
-
-        Noise that is in the cells already has twice the variance afterwards.
-        """
+        """Return the table of half the width, in which noise has twice the variance."""
         shape = self.shape.folded()
         return type(self)(shape, self.cells[:, 0::2] + self.cells[:, 1::2])
 
@@ -102,8 +88,8 @@ class CountTable:
     ) -> Self:
         """Read a table of the agreed shape from another party, named `where`.
 
-        No honest cell is beyond `largest` in size. Cells below zero are let through:
-        sums with noise have them.
+        No honest cell is beyond `largest` in size; sums with noise have some below
+        zero.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.
@@ -156,10 +142,7 @@ def _count(
 
 
 def _histogram(places: Integers, counts: Integers | None, size: int) -> Integers:
-    """Return the number of occurrences of each place.
-
-    Weights go through float64, which is exact: their sum is at most 2^53.
-    """
+    """Return the occurrences of each place; float64 is exact for weights up to 2^53."""
     return np.bincount(places, counts, size).astype(np.int64, copy=False)
 
 
@@ -226,10 +209,7 @@ class BloomFilter:
         return type(self)(self.shape, self.bits | other.bits)
 
     def fold(self) -> Self:
-        """Return the filter of half the width, as if it had been built so.
-
-        Not after randomised response: a bit of two flipped ones is set too often.
-        """
+        """Return the filter of half the width; not for flipped bits."""
         return type(self)(self.shape.folded(), self.bits[0::2] | self.bits[1::2])
 
     def to_bytes(self) -> bytes:

@@ -8,13 +8,10 @@
 
 Domains are declared in public, before anybody looks at the data. A value outside is
 refused, by row and never by value: to leave it out silently would change the meaning of
-every answer. The digest of the domain is part of a sketch's shape, so sites that
-declared different bins cannot be added.
+every answer.
 
-**Bounds.** A person may have many records, and a record many values. The charge for a
-sketch is that of a person with `most` items, so nobody may have more. Which items of a
-person are kept depends on that person's records alone: a person who joins or leaves
-changes nothing of what others contribute.
+A person's items are bounded, and which are kept depends on that person's records alone:
+one who joins or leaves changes nothing of what others contribute.
 """
 
 import math
@@ -148,10 +145,7 @@ class TextDomain:
     def counted(
         self, values: Sequence[str], where: str = "items"
     ) -> tuple[ItemKeys, Integers]:
-        """Return a key for every different text and how often it occurs, as `keys`.
-
-        A table counts both alike; here every text is hashed and counted once.
-        """
+        """Return a key for every different text, as `keys`, and how often it occurs."""
         try:
             counts = Counter(values)
         except TypeError:  # a list in a cell has no hash, and is no text either
@@ -197,8 +191,7 @@ def bounded_items(
 ) -> ItemKeys:
     """Keep the first `most` items of every person, in the order of records.
 
-    `persons` has the person of each item; with `once` a person counts once for an item,
-    however often it occurs.
+    `persons` has the person of each item; with `once` a person's equal items are one.
 
     Guarantees:
         Nobody contributes more than `most` items.

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees of counts: one table per level, so that a range is a sum of few nodes.
 
-A domain of values 0 ... size - 1 is the leaves of a tree with b children per node and
-L levels, b^(L-1) < size <= b^L. At level l the value x lies in node x // b^(L-l). Any
-range is a union of at most 2 (b-1) L nodes, which is far less noise than a sum of its
-values where the domain is large. The root has no table: it is the sum of level 1.
-
-Levels of up to 4096 nodes are counted exactly; finer ones are sketches. A value is in
-one node of every level, so one item touches one cell of each exact level and `depth`
-cells of each sketch: it is charged by the `SketchShape.depth` of the levels.
+The value x lies in node x // branching^(levels - l) of level l. Levels of up to 4096
+nodes are counted exactly, finer ones are sketches; the root has no table. An item
+touches one cell of each exact level and `depth` cells of each sketch, and is charged by
+these depths (docs/theory/sketches.md#hashes).
 """
 
 from dataclasses import dataclass
@@ -39,8 +35,8 @@ LARGEST_EXACT = 4096
 class TreeShape:
     """Everything public about a tree; trees of equal shape can be added.
 
-    `bins` is SHA-256 of the declared domain, of `size` values. A branching of 16 or 4
-    has the least error in most cases. `rows` hash the levels that are sketches.
+    `bins` is SHA-256 of the declared domain, of `size` values; `rows` hash the levels
+    that are sketches. A `branching` of 16 or 4 has the least error in most cases.
     """
 
     bins: str
@@ -133,8 +129,6 @@ class RangeTree:
         cls, data: bytes, expected: TreeShape, largest: int, where: str = "tree"
     ) -> Self:
         """Read a tree of the agreed shape from another party, named `where`.
-
-        No honest cell is beyond `largest` in size.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.

@@ -4,19 +4,10 @@
 Cells mean the same only if kind, size, seed, version and domain are the same. Any
 difference is named in a refusal, before a cell is touched.
 
-**Hashes.** An item is a 64-bit key x. It is mixed once, then multiplied for each row r:
-
-    z = mix(x XOR s)                the finaliser of splitmix64
-    p = a_r z mod 2^64              multiply-shift, a_r odd (Dietzfelbinger et al. 1997)
-    sign = first bit of p           0 is +1, 1 is -1
-    column = the log2(w) bits of p after it
-
-The mixer is a bijection: it adds no collision, and destroys the order of structured
-keys, for which multiply-shift alone is only within a factor 2 of uniform. Columns are
-leading bits, so the column in a table of half the width is column // 2, and signs stay.
-
-s and all a_r come from one seed by SHA-256. The seed is public: privacy never rests on
-it. All tables that are added must use the same.
+An item, a 64-bit key x, is hashed for row r to the leading bits of a_r mix(x XOR s) mod
+2^64: one for the sign, then log2(w) for the column, which in a table of half the width
+is column // 2 (docs/theory/sketches.md#hashes). s and all odd a_r come from one public
+seed by SHA-256: privacy never rests on it.
 """
 
 import re
@@ -114,9 +105,7 @@ def string_keys(values: Sequence[str]) -> ItemKeys:
     """Return 64-bit keys of strings: z = mix(z XOR word), two characters to a word.
 
     z starts as the mixed length, so that the padding of the last word does not matter.
-    Two of n different strings share a key with probability about n^2 / 2^65: one in
-    33,000 for 2^25 strings. An adversary can find such strings; like the seed, keys
-    carry no privacy.
+    Like the seed, keys carry no privacy: an adversary can find strings that share one.
     """
     keys = np.empty(len(values), dtype=np.uint64)
     for start in range(0, len(values), _BLOCK):
@@ -177,7 +166,6 @@ class SketchShape:
     """Everything public about a sketch; sketches of equal shape can be added.
 
     Attributes:
-        kind: the content of cells.
         depth: rows; 1 for exact counts and for Bloom filters.
         width: columns; a power of two, except for exact counts, which have one for
             every value of the domain.
