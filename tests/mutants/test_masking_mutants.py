@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.payloads import SealedPart, pack_consents, pack_seats
+from lexfed.secagg.envelopes.payloads import SealedPart, pack_by_seat, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions import server_rounds, server_setup, site
 from lexfed.secagg.mask_sessions.server_rounds import RoundOpening
@@ -73,7 +73,7 @@ def small_lists_are_refused() -> None:
 def forged_consents_open_nothing() -> None:
     epoch = _masked()
     epoch.sites["site000"].consent(_list(epoch, 0, 1, 2))
-    forged = pack_consents([(at, bytes(64)) for at in range(3)])
+    forged = pack_by_seat([(at, bytes(64)) for at in range(3)])
     said = _says(epoch, EnvelopeKind.CONSENTS, forged)
     refused(lambda: epoch.sites["site000"].unmask(said))
 

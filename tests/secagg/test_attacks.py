@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lexfed.secagg.envelopes.identities import Identity
-from lexfed.secagg.envelopes.payloads import pack_consents, pack_seats
+from lexfed.secagg.envelopes.payloads import pack_by_seat, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.site import SiteSession
@@ -118,7 +118,7 @@ def test_two_lists_for_two_halves_open_nothing(masked: Running) -> None:
     consents = []
     for seat, (name, message) in enumerate(lists.items(), start=1):
         consents.append((seat, masked.epoch.sites[name].consent(message)[-64:]))
-    said = masked.says(EnvelopeKind.CONSENTS, pack_consents(consents))
+    said = masked.says(EnvelopeKind.CONSENTS, pack_by_seat(consents))
     for name in lists:
         assert (
             "not signed"
@@ -130,15 +130,15 @@ def test_a_list_signed_by_fewer_than_t_opens_nothing(consented: Running) -> None
     rows = [
         (at, consented.epoch.sent["consent", names(5)[at]][-64:]) for at in range(5)
     ]
-    few = consented.says(EnvelopeKind.CONSENTS, pack_consents(rows[:3]))
+    few = consented.says(EnvelopeKind.CONSENTS, pack_by_seat(rows[:3]))
     assert "signatures of 4" in refused(lambda: consented.site.unmask(few)).message
-    doubled = consented.says(EnvelopeKind.CONSENTS, pack_consents([*rows[:3], rows[2]]))
+    doubled = consented.says(EnvelopeKind.CONSENTS, pack_by_seat([*rows[:3], rows[2]]))
     assert "twice" in refused(lambda: consented.site.unmask(doubled)).message
     wrong = [*rows[:3], (3, rows[4][1])]
-    forged = consented.says(EnvelopeKind.CONSENTS, pack_consents(wrong))
+    forged = consented.says(EnvelopeKind.CONSENTS, pack_by_seat(wrong))
     assert "not signed" in refused(lambda: consented.site.unmask(forged)).message
     assert consented.site.unmask(
-        consented.says(EnvelopeKind.CONSENTS, pack_consents(rows))
+        consented.says(EnvelopeKind.CONSENTS, pack_by_seat(rows))
     )
 
 
@@ -149,7 +149,7 @@ def test_signers_outside_of_the_list_do_not_count(masked: Running) -> None:
         for at in range(4)
     ]
     rows[3] = (4, rows[3][1])
-    said = masked.says(EnvelopeKind.CONSENTS, pack_consents(rows))
+    said = masked.says(EnvelopeKind.CONSENTS, pack_by_seat(rows))
     assert "of them" in refused(lambda: masked.site.unmask(said)).message
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.arrays import Integers
-from lexfed.secagg.envelopes.payloads import Deal, pack_consents, pack_seats
+from lexfed.secagg.envelopes.payloads import Deal, pack_by_seat, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.masks.epoch_secrets import (
     OWN,
@@ -51,7 +51,7 @@ def summed_without_the_silenced(asked: int) -> tuple[Integers, Integers]:
     everybody = cohort.pack_survivors(tuple(range(SITES)))
     survivors = seal(EnvelopeKind.SURVIVORS, context, SERVER, everybody)
     signed = [epoch.sites[name].consent(survivors)[-64:] for name in CONTRIBUTING]
-    consents = pack_consents(list(enumerate(signed)))
+    consents = pack_by_seat(list(enumerate(signed)))
     message = seal(EnvelopeKind.CONSENTS, context, SERVER, consents)
     given = [
         np.frombuffer(payload_of(epoch.sites[name].unmask(message)), dtype="<u2")

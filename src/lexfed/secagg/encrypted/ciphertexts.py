@@ -2,20 +2,14 @@
 """Ciphertexts as plain numbers, without TenSEAL, and fingerprints that check their sum.
 
 A ciphertext is two polynomials with N coefficients modulo q. They travel as unsigned
-integers of fixed width. So lengths are known before a message arrives, every number
-that is not below q is refused, and adding is adding modulo q.
+integers of fixed width: lengths are known before a message arrives, every number that
+is not below q is refused, and adding is adding modulo q.
 
-**Fingerprints.** The key holder must know that it decrypts the sum of the listed sites'
-ciphertexts, without being given the single ones. A linear fingerprint with a secret key
-does that [AB09]:
-
-    tag_i = <k, c_i> mod q       so that      sum of tags = <k, sum of c_i> mod q
-
-Sites and key holder draw k from a common seed, afresh for every round; the server knows
-neither k nor tags. A wrong sum fits two independent k with probability below 2^-79, and
-one try a round is taken. A site that helps the server can give it the seed; then the
-fingerprint shows nothing. docs/theory/homomorphic.md has the argument, and why tags
-reveal nothing about a vector to the key holder.
+The key holder must know that it decrypts the sum of the listed sites' ciphertexts,
+without being given the single ones. So each site sends it <k, c> mod q, which is
+linear, for keys k drawn afresh from a seed that the server does not know [AB09]. A
+wrong sum fits two independent k with probability below 2^-79; a site that helps the
+server can give it the seed (docs/theory/homomorphic.md).
 """
 
 from collections.abc import Sequence

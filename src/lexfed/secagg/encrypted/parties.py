@@ -8,10 +8,8 @@
     server      HE_SUM        the receipts, and the sum of the ciphertexts
     key holder  HE_OPENED     the sum, if everything fits
 
-All are signed over session, epoch, round, model, policy, terms and rosters. Noise for
-differential privacy is in the vectors before they are encrypted. The key holder
-together with the server sees single vectors, and so does the server together with one
-site: docs/theory/homomorphic.md has these limits and the others.
+The key holder together with the server sees single vectors, and so does the server
+together with one site: docs/theory/homomorphic.md has these limits and the others.
 """
 
 from collections.abc import Sequence
@@ -24,22 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.randomness import SecureSource
-from lexfed.secagg.encrypted.ciphertexts import (
-    SEALED_SEED,
-    SEALED_TAGS,
-    SEED,
-    Coefficients,
-    add,
-    fingerprint,
-    open_secret,
-    pack,
-    pack_tags,
-    read_tags,
-    seal_secret,
-    summed_tags,
-    unpack,
-    zeros,
-)
+from lexfed.secagg.encrypted import ciphertexts
+from lexfed.secagg.encrypted.ciphertexts import SEALED_SEED, SEALED_TAGS, Coefficients
 from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
 from lexfed.secagg.encrypted.terms import EncryptionSetting
 from lexfed.secagg.envelopes.identities import (
@@ -123,8 +107,10 @@ class SiteEncryptor:
                 "join before the key is announced, and again in every epoch",
             )
         pair = (self._holder, self._identity.name)
-        self._seed = open_secret(self._private, peer, context, pair, sealed[seat])
-        row = unpack(raw, setting.moduli, "the key holder's key")[0]
+        self._seed = ciphertexts.open_secret(
+            self._private, peer, context, pair, sealed[seat]
+        )
+        row = ciphertexts.unpack(raw, setting.moduli, "the key holder's key")[0]
         self._peer, self._key = peer, BfvPublicKey(setting.moduli, row)
 
     def encrypt(self, round_number: int, model: bytes, values: Integers) -> bytes:
@@ -147,13 +133,13 @@ class SiteEncryptor:
         context = self._setting.context(round_number, model)
         self._last = round_number
         rows = self._key.encrypt(values)
-        tags = fingerprint(rows, self._seed, context, moduli.cipher)
-        raw = pack(rows, moduli)
-        return self._receipt(context, raw, pack_tags(tags)) + raw
+        tags = ciphertexts.fingerprint(rows, self._seed, context, moduli.cipher)
+        raw = ciphertexts.pack(rows, moduli)
+        return self._receipt(context, raw, ciphertexts.pack_tags(tags)) + raw
 
     def _receipt(self, context: Context, raw: bytes, tags: bytes) -> bytes:
         pair = (self._identity.name, self._holder)
-        sealed = seal_secret(self._private, self._peer, context, pair, tags)
+        sealed = ciphertexts.seal_secret(self._private, self._peer, context, pair, tags)
         payload = sha256(raw).digest() + sealed
         return seal(EnvelopeKind.HE_RECEIPT, context, self._identity, payload)
 
@@ -176,7 +162,7 @@ class CiphertextSum:
         """Start a round; an unfinished one is dropped."""
         check_later(round_number, self._context.round)
         self._context = self._setting.context(round_number, model)
-        self._total = zeros(self._setting.terms.blocks)
+        self._total = ciphertexts.zeros(self._setting.terms.blocks)
         self._receipts: dict[str, bytes] = {}
         self._open = True
 
@@ -194,8 +180,8 @@ class CiphertextSum:
             raise SecAggError(f"site `{site}` has sent its vector already")
         if sha256(raw).digest() != opened.payload[:DIGEST]:
             raise SecAggError(f"the ciphertexts of `{site}` are not what it signed")
-        rows = unpack(raw, setting.moduli, f"the vector of `{site}`")
-        add(self._total, rows, setting.moduli)
+        rows = ciphertexts.unpack(raw, setting.moduli, f"the vector of `{site}`")
+        ciphertexts.add(self._total, rows, setting.moduli)
         self._receipts[site] = receipt
         return site
 
@@ -204,7 +190,7 @@ class CiphertextSum:
         self._expect_open()
         check_size(len(self._receipts), self._setting.terms.least_sites, "a sum")
         receipts = [self._receipts[site] for site in sorted(self._receipts)]
-        raw = pack(self._total, self._setting.moduli)
+        raw = ciphertexts.pack(self._total, self._setting.moduli)
         self._open = False
         payload = pack_bundle(receipts) + raw
         return seal(EnvelopeKind.HE_SUM, self._context, self._identity, payload)
@@ -231,7 +217,7 @@ class KeyHolder:
         self._identity, self._setting = identity, setting
         self._secret = BfvSecretKey(setting.moduli)
         self._private = X25519PrivateKey.generate()
-        self._seed = SecureSource().words(SEED // 8).tobytes()
+        self._seed = SecureSource().words(ciphertexts.SEED // 8).tobytes()
         self._keys: dict[str, bytes] = {}
         self._announced = False
         self._last = 0
@@ -257,11 +243,13 @@ class KeyHolder:
         check_size(len(self._keys), setting.terms.least_sites, "an epoch")
         me = self._identity.name
         parts = [self._private.public_key().public_bytes_raw()]
-        parts.append(pack(self._secret.public, setting.moduli))
+        parts.append(ciphertexts.pack(self._secret.public, setting.moduli))
         for site in sorted(self._keys):
             peer, pair = self._keys[site], (me, site)
             parts.append(pack_seats((setting.sites.point(site) - 1,)))
-            parts.append(seal_secret(self._private, peer, context, pair, self._seed))
+            parts.append(
+                ciphertexts.seal_secret(self._private, peer, context, pair, self._seed)
+            )
         self._announced = True
         return seal(EnvelopeKind.HE_KEY, context, self._identity, b"".join(parts))
 
@@ -281,7 +269,7 @@ class KeyHolder:
         seats = [setting.sites.point(each.sender) - 1 for each in read]
         read_seats(pack_seats(seats), len(setting.sites))  # in order, nobody twice
         check_size(len(read), setting.terms.least_sites, "a sum")
-        rows = unpack(opened.payload[cut:], setting.moduli, "a sum")
+        rows = ciphertexts.unpack(opened.payload[cut:], setting.moduli, "a sum")
         self._last = round_number
         self._check(context, read, rows)
         result = OpenedSum(
@@ -310,11 +298,13 @@ class KeyHolder:
             peer, pair = self._keys[each.sender], (each.sender, me)
             sealed = each.payload[DIGEST:]
             tags.append(
-                read_tags(open_secret(self._private, peer, context, pair, sealed))
+                ciphertexts.read_tags(
+                    ciphertexts.open_secret(self._private, peer, context, pair, sealed)
+                )
             )
-        if fingerprint(rows, self._seed, context, modulus) != summed_tags(
-            tags, modulus
-        ):
+        if ciphertexts.fingerprint(
+            rows, self._seed, context, modulus
+        ) != ciphertexts.summed_tags(tags, modulus):
             raise SecAggError(
                 "this is not the sum of what the listed sites encrypted",
                 "the server added something else, or a site lied about its own: "

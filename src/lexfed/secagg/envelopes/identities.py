@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
+from typing import Final, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -76,29 +76,21 @@ class Roster:
         if problems:
             raise ConfigError(problems)
         self._keys = MappingProxyType({name: keys[name] for name in sorted(keys)})
-        self._names = tuple(self._keys)
-        self._points = {name: at for at, name in enumerate(self._names, start=1)}
+        self.names: Final = tuple(self._keys)
+        """The sites' names, sorted."""
+        self._points = {name: at for at, name in enumerate(self.names, start=1)}
         content = {name: key.hex() for name, key in self._keys.items()}
-        self._digest = bytes.fromhex(digest({"lexfed-secagg-roster-v1": content}))
+        self.digest: Final = bytes.fromhex(digest({"lexfed-secagg-roster-v1": content}))
+        """SHA-256 of the canonical roster, 32 bytes."""
 
     def __repr__(self) -> str:
-        return f"Roster({', '.join(self._names)})"
+        return f"Roster({', '.join(self.names)})"
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self.names)
 
     def __contains__(self, name: object) -> bool:
         return name in self._keys
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The sites' names, sorted."""
-        return self._names
-
-    @property
-    def digest(self) -> bytes:
-        """SHA-256 of the canonical roster, 32 bytes."""
-        return self._digest
 
     def public(self, name: str) -> bytes:
         """Return a site's public key."""

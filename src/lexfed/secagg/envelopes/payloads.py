@@ -171,6 +171,11 @@ def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
     return listed
 
 
+def pack_by_seat(rows: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return parts or signatures, each with the seat it comes from, as one payload."""
+    return b"".join(pack_seats((seat,)) + row for seat, row in rows)
+
+
 def key_list_lengths(sites: int, rounds: int) -> range:
     """Return the possible lengths of a key list of up to `sites` sites."""
     return range(SEAT + sites * (4 + ENVELOPE + AdvertisedKeys.length(rounds)) + 1)
@@ -193,11 +198,6 @@ def read_bundle(payload: memoryview) -> tuple[bytes, ...]:
     return messages
 
 
-def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return parts, each with its dealer's seat, as one payload."""
-    return b"".join(pack_seats((seat,)) + part for seat, part in parts)
-
-
 def delivery_lengths(seats: int, rounds: int) -> range:
     """Return the possible lengths of a delivery from up to `seats` dealers."""
     return range(seats * (SEAT + SealedPart.length(rounds)) + 1)
@@ -218,11 +218,6 @@ def read_delivery(
             raise SecAggError("a delivery of shares names sites twice or out of order")
         parts[seat] = SealedPart.read(reader, rounds)
     return parts
-
-
-def pack_consents(consents: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return signatures, each with its signer's seat, as one payload."""
-    return b"".join(pack_seats((seat,)) + signature for seat, signature in consents)
 
 
 def read_consents(payload: memoryview, seats: int) -> dict[int, bytes]:

@@ -8,9 +8,8 @@
 
     RELAYED     digest of the set-up 32 | seats in the roster 2 each | the sum
 
-Masks cancel over all sites of the round, never over those of a region. So a relay sees
-uniform vectors only, and anybody may run it; one that lies can spoil a round, as the
-server can, and no more: sites give out shares only for a list that t of them signed.
+Masks cancel over all sites of the round, so a relay sees uniform vectors only, and
+anybody may run it; one that lies can spoil a round, as the server can, and no more.
 """
 
 from pathlib import Path

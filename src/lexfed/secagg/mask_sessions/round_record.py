@@ -2,13 +2,11 @@
 """Evidence that a sum was opened for one list of sites, and for which.
 
 The signatures under which sites gave out their shares are receipts: t of them on one
-list cannot exist for a second list of the round (2t > n + c). Anybody with the record
-and the sites' public keys can check them, without any secret. They cover the names of
+list cannot exist for a second list of the round (2t > n + c). They cover the names of
 all sites and the terms, so nobody can make a cohort look smaller than it was, or say
-that fewer may have colluded, and with it lower the number of signatures that it needs.
-
+that fewer may have colluded. Anybody with the sites' public keys can check them:
 docs/theory/secure-aggregation.md lists the fields of the JSON and the bytes that sites
-signed, so that a verifier needs none of this code.
+signed.
 """
 
 import re
@@ -33,7 +31,7 @@ from lexfed.secagg.envelopes.identities import check_size
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, signed_bytes
-from lexfed.secagg.masks.cohort import MaskCohort, agreed_digest
+from lexfed.secagg.masks.cohort import agreed_digest
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms, terms_digest
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives.ring import Ring
@@ -116,32 +114,6 @@ class RoundRecord:
     survivors: tuple[RecordedSeat, ...]
     consents: Mapping[RecordedName, RecordedSignature]
     format: Literal["lexfed-secagg-round-v1"] = "lexfed-secagg-round-v1"
-
-    @classmethod
-    def of(
-        cls,
-        setting: MaskSetting,
-        context: Context,
-        cohort: MaskCohort,
-        survivors: tuple[int, ...],
-        consents: Mapping[str, bytes],
-    ) -> "RoundRecord":
-        """Return the evidence of a round."""
-        return cls(
-            session=setting.session,
-            epoch=setting.epoch,
-            policy=setting.policy,
-            server=setting.server.digest,
-            roster=setting.sites.digest,
-            terms=setting.terms,
-            round=context.round,
-            model=context.model,
-            key_list=cohort.listed.digest,
-            names=cohort.listed.names,
-            cohort=cohort.seats,
-            survivors=survivors,
-            consents=dict(consents),
-        )
 
     def to_bytes(self) -> bytes:
         """Return the record as canonical JSON."""

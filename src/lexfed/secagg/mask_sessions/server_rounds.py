@@ -15,7 +15,6 @@ answered its own mask is opened; of one that dropped out the key of its masks wi
 others; never both (`masks.thresholds`).
 """
 
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Identity, check_size
 from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.payloads import pack_consents
+from lexfed.secagg.envelopes.payloads import pack_by_seat
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
 from lexfed.secagg.mask_sessions.server_setup import (
@@ -33,7 +32,6 @@ from lexfed.secagg.mask_sessions.server_setup import (
     EstablishedEpoch,
     ServerPhase,
 )
-from lexfed.secagg.masks.cohort import MaskCohort
 from lexfed.secagg.masks.epoch_secrets import (
     OWN,
     PAIR,
@@ -61,21 +59,16 @@ class RoundOpening:
     """The shares of one round, and the secrets that they open."""
 
     def __init__(
-        self,
-        setup: Context,
-        cohort: MaskCohort,
-        survivors: tuple[int, ...],
-        committed: Mapping[tuple[int, int], bytes],
-        round_number: int,
+        self, epoch: EstablishedEpoch, survivors: tuple[int, ...], round_number: int
     ) -> None:
-        self._setup = setup.digest
-        self._cohort = cohort
+        self._setup = epoch.setting.context().digest
+        self._cohort = epoch.cohort
         self._survivors = frozenset(survivors)
-        self._committed = committed
+        self._committed = epoch.committed
         self._round = round_number
         self._shares: dict[int, Elements] = {}
         self._places = {
-            seat: {dealer: at for at, dealer in enumerate(cohort.circle(seat))}
+            seat: {dealer: at for at, dealer in enumerate(epoch.cohort.circle(seat))}
             for seat in survivors
         }
         self._seeds: dict[int, bytes] = {}
@@ -89,13 +82,9 @@ class RoundOpening:
         holder = listed.names[seat]
         for dealer, at in self._places[seat].items():
             place = row(self._round, self._which(dealer))
-            given = commitment(
-                listed.digest,
-                listed.names[dealer],
-                holder,
-                place,
-                data[at * SECRET_BYTES : (at + 1) * SECRET_BYTES],
-            )
+            share = data[at * SECRET_BYTES : (at + 1) * SECRET_BYTES]
+            name = listed.names[dealer]
+            given = commitment(listed.digest, name, holder, place, share)
             committed = self._committed[dealer, seat]
             if given != committed[place * DIGEST : (place + 1) * DIGEST]:
                 raise SecAggError(
@@ -114,7 +103,7 @@ class RoundOpening:
         for used, dealers in self._by_holders().items():
             held = np.stack(
                 [
-                    np.stack([self._share(seat, dealer) for dealer in dealers])
+                    self._shares[seat][[self._places[seat][each] for each in dealers]]
                     for seat, _ in used
                 ]
             )
@@ -145,10 +134,6 @@ class RoundOpening:
             check_size(len(holders), needed, "a set of shares")
             groups.setdefault(tuple(holders[:needed]), []).append(dealer)
         return groups
-
-    def _share(self, seat: int, dealer: int) -> Elements:
-        share: Elements = self._shares[seat][self._places[seat][dealer]]
-        return share
 
     def _is_right(self, seat: int, seed: bytes) -> bool:
         """Return True if a secret has the hash or key that its site published."""
@@ -195,8 +180,7 @@ class ServerSession(Collector):
         """Go on from a set-up; parts of long vectors are kept in the folder `spool`."""
         super().__init__(identity, established.setting, ServerPhase.IDLE)
         self._spool = spool
-        self._cohort = established.cohort
-        self._committed = established.committed
+        self._epoch, self._cohort = established, established.cohort
         self._names = established.cohort.listed.names
 
     def _seats(self) -> tuple[int, ...]:
@@ -296,21 +280,28 @@ class ServerSession(Collector):
         self._expect(ServerPhase.CONSENT)
         check_size(len(self._answered), self._cohort.listed.quorum, "a signed list")
         rows = [(seat, self._consents[self._names[seat]]) for seat in self._seats()]
-        self._opening = RoundOpening(
-            self._setting.context(),
-            self._cohort,
-            self._survivors,
-            self._committed,
-            self._round.round,
-        )
+        self._opening = RoundOpening(self._epoch, self._survivors, self._round.round)
         self._next(ServerPhase.UNMASK)
-        return self._seal(EnvelopeKind.CONSENTS, pack_consents(rows))
+        return self._seal(EnvelopeKind.CONSENTS, pack_by_seat(rows))
 
     def record(self) -> RoundRecord:
         """Return the evidence for others of the opened sum, once it can be opened."""
         self._expect(ServerPhase.OPENED, ServerPhase.IDLE)
-        return RoundRecord.of(
-            self._setting, self._round, self._cohort, self._survivors, self._consents
+        setting, listed = self._setting, self._cohort.listed
+        return RoundRecord(
+            session=setting.session,
+            epoch=setting.epoch,
+            policy=setting.policy,
+            server=setting.server.digest,
+            roster=setting.sites.digest,
+            terms=setting.terms,
+            round=self._round.round,
+            model=self._round.model,
+            key_list=listed.digest,
+            names=listed.names,
+            cohort=self._cohort.seats,
+            survivors=self._survivors,
+            consents=dict(self._consents),
         )
 
     def unmasked(self, message: bytes) -> None:

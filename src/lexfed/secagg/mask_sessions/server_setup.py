@@ -26,7 +26,8 @@ from lexfed.secagg.envelopes.payloads import (
     SEAT,
     AdvertisedKeys,
     Deal,
-    pack_delivery,
+    pack_bundle,
+    pack_by_seat,
     pack_seats,
     read_seats,
 )
@@ -151,7 +152,7 @@ class ServerSetup(Collector):
     def close_keys(self) -> bytes:
         """Return the list of all keys, for every site that sent some."""
         self._expect(ServerPhase.ADVERTISE)
-        payload = KeyList.pack(self._adverts)
+        payload = pack_bundle([self._adverts[name] for name in sorted(self._adverts)])
         self._listed = KeyList.read(self._setting, payload)
         self._next(ServerPhase.DEAL)
         return self._seal(EnvelopeKind.KEYS, payload)
@@ -183,7 +184,7 @@ class ServerSetup(Collector):
         for holder in self._cohort.seats:
             others = [seat for seat in self._cohort.circle(holder) if seat != holder]
             rows = [(seat, self._deals[seat].parts[holder].packed()) for seat in others]
-            payload = pack_delivery(rows)
+            payload = pack_by_seat(rows)
             self._seen[holder] = delivered_digest(self._cohort.agreed, payload)
             deliveries[names[holder]] = self._seal(EnvelopeKind.DELIVERY, payload)
         return deliveries
@@ -272,10 +273,8 @@ class ServerSetup(Collector):
         answered = self._answered if self._phase is ServerPhase.EVIDENCE else set()
         names = self._listed.names
         if self._complaints or self._liars:
-            accused = {
-                names[dealer] for dealer in self._complaints.keys() - self._liars
-            }
-            silent = sorted(accused - answered)
+            accused = self._complaints.keys() - self._liars
+            silent = sorted({names[dealer] for dealer in accused} - answered)
             liars = [names[seat] for seat in sorted(self._liars)]
             raise SecAggError(
                 "shares that were dealt are disputed",

@@ -16,7 +16,6 @@ from lexfed.secagg.envelopes.identities import check_size
 from lexfed.secagg.envelopes.payloads import (
     SEAT,
     AdvertisedKeys,
-    pack_bundle,
     pack_seats,
     read_bundle,
     read_seats,
@@ -66,17 +65,13 @@ class KeyList:
             Every entry is signed by an enrolled site for this epoch; no site is in it
             twice; there are at least as many as the terms ask for.
         """
-        terms = setting.terms
+        terms, context = setting.terms, setting.context()
         lengths = (AdvertisedKeys.length(terms.rounds),)
         names: list[str] = []
         keys: list[AdvertisedKeys] = []
         for message in read_bundle(memoryview(payload)):
             opened = open_sealed(
-                message,
-                EnvelopeKind.ADVERTISE,
-                setting.context(),
-                setting.sites,
-                lengths,
+                message, EnvelopeKind.ADVERTISE, context, setting.sites, lengths
             )
             if names and opened.sender <= names[-1]:
                 raise SecAggError("the key list names a site twice, or out of order")
@@ -87,18 +82,13 @@ class KeyList:
         quorum = Threshold.malicious(sites, terms.colluders).shares
         missing = sites - max(terms.least_sites, quorum)
         chosen = _density(sites, terms.colluders, missing)
-        bound = b"lexfed secagg key list\x00" + setting.context().digest
+        bound = b"lexfed secagg key list\x00" + context.digest
         digest = sha256(bound + sha256(payload).digest()).digest()
         # The list is signed by its sites: nobody chooses who is whose neighbour.
         near = neighbours(sites, digest, chosen.degree)
         circles = tuple(tuple(sorted((*each, at))) for at, each in enumerate(near))
         threshold = chosen.threshold
         return cls(tuple(names), tuple(keys), circles, threshold, quorum, digest)
-
-    @staticmethod
-    def pack(messages: dict[str, bytes]) -> bytes:
-        """Return the payload that lists signed advertisements."""
-        return pack_bundle([messages[name] for name in sorted(messages)])
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,9 @@
 
 A site draws two independent secrets for every round of an epoch: the seed of its own
 mask, and the seed of the X25519 key from which its masks with other sites come. Each
-has its own polynomial. The shares of one round say nothing about another.
-
-A dealer publishes a mark of each own seed and the public key of each key seed, so an
-opened secret can be checked, and signs commitments to all shares, also to the one that
-it keeps, so a share that was given out can be checked. Commitments are hashes of at
-least 255 uniform bits and hide them as long as SHA-256 is one-way.
+has its own polynomial. A dealer publishes a mark of each own seed and the public key of
+each key seed, so an opened secret can be checked, and signs commitments to all shares,
+also to the one that it keeps, so a share that was given out can be checked.
 
 Every part is encrypted under a key pair of its own. A dealer accused of dealing badly
 gives out the private key of that one part, and anybody can see who lies: the holder

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds against a server that may lie, and the graph of who masks with whom.
 
-**Threshold.** A malicious server may tell some sites that a victim is present and
-others that it is gone, to collect shares of both of its secrets. Of n sites c collude
-and give both kinds; the n - c honest ones give one kind each. To have t of both kinds
-it needs 2t <= (n - c) + 2c, so 2t > n + c keeps every update masked [BIK+17]. There is
-no weaker variant for servers that only listen: nobody can check that.
+A malicious server may tell some sites that a victim is present and others that it is
+gone, to collect shares of both of its secrets. With c of n sites colluding it needs 2t
+<= (n - c) + 2c for that, so 2t > n + c keeps every update masked [BIK+17]. There is no
+weaker variant for servers that only listen: nobody can check that.
 
-**Graph.** Up to 60 sites all mask with all. Above, sites are put on a circle in a
-random order, and each is joined to the k/2 nearest on both sides [BBG+20].
-Hypergeometric bounds on a site being outvoted, on honest sites being split and on a
-lost round are in docs/theory/secure-aggregation.md. The order comes from a hash of the
-signed list of keys: whoever tries many lists draws anew with every try.
+Up to 60 sites all mask with all. Above, sites are put on a circle in a random order,
+and each is joined to the k/2 nearest on both sides [BBG+20].
+docs/theory/secure-aggregation.md has the bounds on sites outvoted, split or lost. The
+order comes from a hash of the signed list of keys: whoever tries many lists draws anew
+with every try.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 """Long vectors in pieces, so that no message is longer than a few megabytes.
 
 A masked vector of more than 2^20 values travels as a signed header with the SHA-256 of
-each piece, and then the pieces, in any order:
+each piece, and then the pieces, unsigned and in any order:
 
     server.begin(r, model, length)         server.pieces: how many; 0 if it fits one
     site.mask(r, model, x) -> HEADER       server.masked(HEADER)
@@ -13,10 +13,8 @@ each piece, and then the pieces, in any order:
     HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32
     PIECE       seat 2 | number 4 | up to 2^20 values
 
-A piece is not signed: its hash is. The pieces of a vector lie in a file without a name
-until all are there, and only then is the vector added to the sum: a site that is lost
-in between is not in it. The server holds one sum and one piece in memory, however many
-sites there are; a caller that asks all sites at a time holds as many pieces as sites.
+A vector lies in a file without a name until all pieces are there, and only then is it
+added to the one sum that the server holds in memory.
 """
 
 import os

@@ -7,8 +7,7 @@
                      .add    the shares of a list that enough aggregators signed
     open_sum                 the sum, from enough partial sums
 
-Whoever proposes a list need not be trusted: an aggregator signs only a list of deals
-that it holds. Shares are kept until then, since nobody knows before who is in it.
+Whoever proposes a list need not be trusted: an aggregator signs only deals it holds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -99,12 +98,9 @@ class AggregatorSession:
         """Take a site's share of the round, once, and return the site's name."""
         self._expect(self._takes, "no share is taken now")
         setting = self._setting
+        lengths = [setting.sealed_bytes(at) for at in range(len(setting.operators))]
         opened = open_sealed(
-            message,
-            EnvelopeKind.DEALT,
-            self._context,
-            setting.sites,
-            [setting.sealed_bytes(at) for at in range(len(setting.operators))],
+            message, EnvelopeKind.DEALT, self._context, setting.sites, lengths
         )
         site, me = opened.sender, self._identity.name
         if site in self._shares:
@@ -192,14 +188,9 @@ def open_sum(
     listed = _agreed(setting, context, signed)
     scheme = setting.terms.scheme
     parts: dict[int, memoryview] = {}
+    kind, lengths = EnvelopeKind.PARTIAL_SUM, (DIGEST + scheme.sum_bytes,)
     for message in sums:
-        opened = open_sealed(
-            message,
-            EnvelopeKind.PARTIAL_SUM,
-            context,
-            setting.operators,
-            (DIGEST + scheme.sum_bytes,),
-        )
+        opened = open_sealed(message, kind, context, setting.operators, lengths)
         if opened.payload[:DIGEST] != listed.digest:
             raise SecAggError(f"`{opened.sender}` added a different list of sites")
         seat = setting.operators.point(opened.sender) - 1

@@ -7,13 +7,11 @@
                   LISTED        the list that all of them sign, once a round
                   PARTIAL_SUM   of the shares of exactly those sites
 
-A site sends one message to each aggregator and may then vanish. Messages of one round
-carry the same fresh public key. It encrypts them, and it names the deal, so that shares
-of two deals of a restarted site are never added as if they were one.
-
-There must be one list, or differences of sums would be sites. So an honest aggregator
-adds a list only if q signed it, and signs once a round: 2 q > R + c, for c of R that
-may lie, makes any two such sets share an honest one [BIK+17].
+A site may vanish after DEALT. The fresh public key of a round's messages names the
+deal, so that shares of two deals of a restarted site are never added as if they were
+one. There must be one list, or differences of sums would be sites: an honest aggregator
+adds a list only if q signed it, and 2 q > R + c, for c of R that may lie, makes any two
+such sets share an honest one [BIK+17].
 """
 
 from collections.abc import Iterable
@@ -167,14 +165,9 @@ class SharingSite:
 def read_keys(setting: OperatorSetting, announced: Iterable[bytes]) -> dict[str, bytes]:
     """Return the aggregators' keys of the epoch, by name; a quorum is needed."""
     keys: dict[str, bytes] = {}
+    kind, context = EnvelopeKind.OPERATOR_KEY, setting.context()
     for message in announced:
-        opened = open_sealed(
-            message,
-            EnvelopeKind.OPERATOR_KEY,
-            setting.context(),
-            setting.operators,
-            (DIGEST,),
-        )
+        opened = open_sealed(message, kind, context, setting.operators, (DIGEST,))
         if opened.sender in keys:
             raise SecAggError(f"aggregator `{opened.sender}` announced two keys")
         keys[opened.sender] = bytes(opened.payload)

@@ -5,26 +5,18 @@ Private set intersection by Diffie and Hellman, with only the size in the result
 (`lexfed.run.joining.set_intersection`): the asking side sends its keys x as H(x)^a. The
 answering side returns them as H(x)^ab, in sorted order, beside its own keys y as
 H(y)^b. The asking side takes a out of the first and counts how many are among the
-second. It sees which numbers are equal, but not whose they are.
-
-**Noise before the number is known.** The asking side also sends 2t made-up keys that
-both know, the answering side t + X of them, X two-sided geometric noise, so that the
-count is people in both + t + X. |X| exceeds t with probability below 2^-100, where it
-is cut; that is charged with the sampler. One person of the answering side moves the
-count by one: pure epsilon, up to that cut. The asking side's count gets noise of its
-own before it is told, as the other side knows X. Both sides fill up to one agreed
-number with random keys: else the number of keys, less the count, would reveal how many
-are *not* shared.
+second. Made-up keys that both know, as many on the answering side as noise says, hide
+the count before it is known (docs/theory/sketches.md#counts-and-products).
 
 **Both must follow the protocol** and only be curious; against a side that does not,
 epsilon says nothing, and nobody can notice (docs/guide/joining.md).
 
-Files are eight letters, the length of a header, the header as canonical JSON, and the
-parts whose lengths it states; answer and secret name the question by its hash:
-
     question   from the asking side: the agreement, and its keys in disguise
     secret     stays there: what takes the disguise off again
     answer     from the answering side: the same keys, and its own, in disguise
+
+Files are eight letters, the length of a header, the header as canonical JSON, and the
+parts whose lengths it states; answer and secret name the question by its hash.
 """
 
 import hashlib

@@ -2,13 +2,13 @@
 """One organisation's noised sketch, and the file it leaves in.
 
 A file is eight letters, the length of a header, the header as canonical JSON, and the
-cells as float64, little-endian: the table, then the number of people. A reader computes
-the price again from the stated noise, and refuses a sketch that claims less.
+cells and the number of people as float64, little-endian. A reader computes the price
+again from the stated noise, and refuses a sketch that claims less.
 
-**The size is an assumption.** More people than agreed are refused without noise: at
-exactly `size` people, the existence of a file reveals one person more. So no price
-holds unless neither side can come near the size, which both choose without looking at
-their lists (A1 in docs/theory/guarantees.md).
+**The size is an assumption.** At exactly `size` people, the existence of a file reveals
+one person more, since more are refused without noise. So no price holds unless neither
+side can come near the size, which both choose without looking at their lists (A1 in
+docs/theory/guarantees.md).
 """
 
 import struct

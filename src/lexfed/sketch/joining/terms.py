@@ -9,12 +9,9 @@ together, at one price:
     gaussian   deviation t on the table, c on the count: mu^2 = 1/t^2 + 1/c^2
 
 "Pure" is said of the law; samples are within 2^-120 of it a cell (`releases.laplace`).
-How the price is parted between table and count, and why a larger table is worse:
-docs/theory/sketches.md#counts-and-products. Widths are powers of two, so that of two
-tables the wider one can be folded to the other.
-
-If even two such organisations without anybody in common could not be distinguished from
-two that share half their people, the budget is refused, with the smallest useful one.
+How the price is parted, and why a larger table is worse:
+docs/theory/sketches.md#counts-and-products. A budget under which nobody shared could
+not be told from half of all is refused, with the smallest useful one.
 """
 
 import math

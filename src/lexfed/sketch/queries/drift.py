@@ -3,15 +3,14 @@
 
 Which columns are looked at is known only once a tower is released, so a stage has
 places for some columns, and a query says which. A column is counted by the slots that
-training has anyway: a number or flag by cells between public edges and one for missing
-values, a list by one cell for each value and one for all others. Where a profile was
-bought edges are those of its bins, so that both count the same persons.
+training has: a number or flag by cells between public edges, those of a bought
+profile's bins if there is one; a list by its values. One cell is for missing or other
+ones.
 
 The distance of two distributions is the root of the sum of squared differences; its
 lower end is sound whatever the distributions are, up to the first order in noise over
-total (docs/theory/sketches.md#decisions-from-released-tables, by [LM00, Lemma 1]). A
-warning needs the lower end above `WORTH_A_WARNING`: large tables find differences that
-matter to nobody.
+total (docs/theory/sketches.md#decisions-from-released-tables). Large tables find
+differences that matter to nobody: a warning needs `WORTH_A_WARNING`.
 """
 
 import math

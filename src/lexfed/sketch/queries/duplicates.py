@@ -3,10 +3,8 @@
 
 The inner product of a site's table with the sum of all others counts its persons
 elsewhere, once for each other site, without bias and with a known variance
-(`estimates.noised_cells`). Decisions use the lower end. It is below the truth **at all
-sites at once** with probability 95 %: each site has a normal bound of its own at 5 % by
-the number of sites, half of it for the product and half for the size that it is divided
-by.
+(`estimates.noised_cells`). Decisions use the lower end, below the truth **at all sites
+at once** with probability 95 %: each site has a bound at 5 % by the number of sites.
 """
 
 import math

@@ -3,12 +3,8 @@
 
 Both are functions of released tables alone, so choosing costs nothing. A cell *stands
 out* if it is above s sqrt(2 ln(m / a)), s the standard deviation of its noise and m the
-number of cells: noise exceeds that in any of them with probability a at most
-(docs/theory/sketches.md#decisions-from-released-tables).
-
-Ends go from the lowest to the highest half octave that stands out, and one further on
-either side; an end near zero is zero. They are rounded outward so that BINS bins have
-round widths: bins of whole numbers then hold equally many of them.
+number of cells: noise exceeds that in any of them with probability a at most. How ends
+are widened and rounded: docs/theory/sketches.md#decisions-from-released-tables.
 """
 
 import math

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cadence: how often a sketch gets new noise, and what that costs.
 
-Every new noise on the same people is a new release. So a noised sketch is kept, and
-renewed only every few rounds or when its subject changes; renewal in every round is
-refused, with the cost it would have (`running_sums` has another way).
+A noised sketch is kept, and renewed only every few rounds or when its subject changes;
+renewal in every round is refused, with its cost (`running_sums` has another way).
 
-**When to renew must be public.** Public words for the subject of a sketch (the features
-of a released model, the sites that take part) may decide; the data may not: a renewal
-*because the data changed* reveals that they did.
+**When to renew must be public.** The features of a released model or the sites that
+take part may decide; a renewal *because the data changed* reveals that they did.
 """
 
 import math

@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noised sketches: sensitivity, the noise that hides it, and the event that is charged.
 
-**Sensitivity.** A table has `depth` rows, and every occurrence of an item adds +1, or
-its sign, to one cell of every row. A person with n = items records occurrences moves a
-table by n depth in L1 and n sqrt(depth) in L2 at most, reached by n items in one cell.
-Seeds are public and anybody may look for such items, so the square root of n that
-different cells would give is never used. Replacement moves it twice as far in L1; in L2
-by sqrt(2) where all cells count upwards, by 2 where items have signs
-(docs/theory/sketches.md#sensitivity). An event holds the sensitivity under add/remove,
-and ledgers charge twice that for a replacement.
+A person with n = items records occurrences moves a table by n depth in L1 and n
+sqrt(depth) in L2 at most, reached by n items in one cell: seeds are public and anybody
+may look for such items. Replacement moves it twice as far in L1; in L2 by sqrt(2) where
+all cells count upwards, by 2 where items have signs. An event holds the sensitivity
+under add/remove, and ledgers charge twice that for a replacement.
 
 >>> person_moves([Contribution(depth=4, items=3)], "add-remove")
 Sensitivity(l1=12, l2=6.0)
 
-**Price.** All tables of a plan are built from the same people and leave together, so
-they are one `Release` with one group for each table, priced as one Gaussian
-(`privacy.releases`). A second sketch of the same data is a second release: see
-`cadence`.
-
-**Noise.** Cells are integers on a grid of step 1 or less: nothing is rounded before the
-rounded Gaussian of `privacy.noise.grids`, and the clip needs no room for it. The
-released value is rounded once more, to the release step r, which adds r^2/12 to the
-variance (Sheppard's correction). A cell beyond what `people` can reach is set to that
-bound: a projection moves no two tables further apart, and a refusal would reveal
-something without noise.
+All tables of a plan leave together, so they are one `Release`; a second sketch of the
+same data is a second one (`cadence`). Cells lie on the grid of the noise
+(`privacy.noise.grids`), so nothing is rounded before it. A cell beyond what `people`
+can reach is set to that bound: a projection moves no two tables further apart, and a
+refusal would reveal something without noise. docs/theory/sketches.md#sensitivity has
+the proofs.
 """
 
 import math

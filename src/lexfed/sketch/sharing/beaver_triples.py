@@ -9,12 +9,10 @@ place by place. They open D = X - A, which is uniform, and each computes alone
     X o X  =  D o D + 2 D o A + S
 
 with the public parts, D D^T and D o D, on one side only. The shares of C and S are
-uniform, so shares of results reveal nothing but their sum.
-
-A row is one of bits if z = x o x - x is zero, since one of x and x - 1 is odd. The
-parties open z R for 64 uniform columns that come out of D, when rows cannot change any
-more. Of any other row a column is zero with probability 1/2 at most (2^(v - 32), if 2^v
-is the largest power that divides z), all of them with 2^-64.
+uniform, so shares of results reveal nothing but their sum. A row is one of bits if z =
+x o x - x is zero. The parties open z R for 64 uniform columns drawn when rows cannot
+change any more: all are zero for any other row with 2^-64 at most, since one is with
+2^(v - 32), 2^v the largest power that divides z, and v < 32.
 """
 
 from dataclasses import dataclass

@@ -5,18 +5,11 @@ Every site has a Bloom filter of one hash of its keys, b_i in {0, 1}^m. Two aggr
 that hold shares of all filters compute shares of G_ij = <b_i, b_j>, i < j, and t_i =
 <b_i, b_i>, add noise, and open; nothing but these counts is ever seen.
 
-**Sensitivity.** A person at p of n sites has one key, so one place c of m. Of two of
-these sites, G_ij changes by one at most: p (p - 1) / 2 pairs. Of such a site and one
-without the person, by b_j[c], at most one because filters hold bits (tested on the
-shares by `beaver_triples`): p (n - p) pairs. Of each, t_i changes by one.
-
-**Noise.** An aggregator knows the noise that it added. So each adds Skellam noise of
-the full variance (Theorem D in `privacy.noise.shares`), and the charge holds against
-either of them, and against whoever sees the *sum* of their shares. Single shares are
-hidden by a mask that both have in common (docs/theory/sketch-sharing.md).
-
-**Estimates** are those of linear counting, with the noise of the counts
-(docs/theory/sketches.md#sets-from-flipped-bits).
+A person at p of n sites moves pairs by sqrt(p (n - p) + p (p - 1)/2) in L2 and sizes by
+sqrt(p), because filters hold bits, which is tested on the shares (`beaver_triples`). An
+aggregator knows its own noise, so each adds Skellam noise of the full variance (Theorem
+D in `privacy.noise.shares`). docs/theory/sketch-sharing.md has the proof, and who sees
+what; estimates are those of docs/theory/sketches.md#sets-from-flipped-bits.
 """
 
 import math

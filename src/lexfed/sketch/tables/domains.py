@@ -6,12 +6,9 @@
     CategoryDomain   a list of words                key = index in the list
     TextDomain       any text up to a length        key = a hash
 
-Domains are declared in public, before anybody looks at the data. A value outside is
-refused, by row and never by value: to leave it out silently would change the meaning of
-every answer.
-
-A person's items are bounded, and which are kept depends on that person's records alone:
-one who joins or leaves changes nothing of what others contribute.
+Domains are declared before anybody looks at the data. A value outside is refused, by
+row and never by value: to leave it out silently would change the meaning of every
+answer. Which of a person's items are kept depends on that person's records alone.
 """
 
 import math
