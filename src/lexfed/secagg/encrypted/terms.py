@@ -55,10 +55,7 @@ class Moduli:
 
 
 def is_prime(number: int) -> bool:
-    """Return True if an odd number above 37 and below 2^64 is prime.
-
-    Miller and Rabin's test, which the first twelve primes make exact there [SW17].
-    """
+    """Return True if an odd number from 41 to 2^64 is prime (Miller, Rabin; [SW17])."""
     odd, twos = number - 1, 0
     while odd % 2 == 0:
         odd, twos = odd // 2, twos + 1
@@ -101,11 +98,8 @@ def moduli_for(bound: int, sites: int) -> Moduli:
 class EncryptionTerms:
     """The public terms that bind sums under encryption.
 
-    Attributes:
-        least_sites: fewest sites whose sum may be decrypted; two more than may help the
-            key holder.
-        bound: the largest size of an honest sum.
-        length: values in a vector.
+    Sums of fewer than `least_sites`, two more than may help the key holder, stay
+    closed; `bound` is the largest size of an honest one.
     """
 
     least_sites: int

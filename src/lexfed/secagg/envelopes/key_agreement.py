@@ -64,10 +64,7 @@ class Context:
 
 @dataclass(frozen=True)
 class EpochSetting(ABC):
-    """An epoch: who takes part, under which policy; each protocol adds its terms.
-
-    The number of an epoch is never used twice in a session.
-    """
+    """An epoch with its sites and policy; its number is used once in a session."""
 
     session: bytes
     epoch: int

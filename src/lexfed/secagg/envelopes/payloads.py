@@ -39,13 +39,7 @@ ENVELOPE = 256
 
 @dataclass(frozen=True)
 class AdvertisedKeys:
-    """The public half of a site's secrets of an epoch.
-
-    Attributes:
-        channel: X25519 key to which shares for the site are encrypted.
-        masks: X25519 key of each round, for masks between pairs.
-        marks: hash of the seed of each round's own mask.
-    """
+    """The public half of a site's secrets of an epoch: X25519 keys, hashes of seeds."""
 
     channel: bytes
     masks: tuple[bytes, ...]
@@ -71,14 +65,7 @@ class AdvertisedKeys:
 
 @dataclass(frozen=True)
 class SealedPart:
-    """The shares that one site deals to another.
-
-    Attributes:
-        root: commits the dealer to all shares in it.
-        key: public X25519 key, of this part alone.
-        signature: the dealer's, over both sites, root, key and sealed bytes.
-        sealed: the shares, encrypted to the holder.
-    """
+    """The shares that one site deals to another, encrypted under a key of their own."""
 
     root: bytes
     key: bytes

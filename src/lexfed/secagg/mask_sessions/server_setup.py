@@ -105,10 +105,7 @@ class Collector:
 
 @dataclass(frozen=True)
 class EstablishedEpoch:
-    """A set-up that rounds can be run with.
-
-    `committed` has the commitments of each dealer, by the seats of dealer and holder.
-    """
+    """A set-up for rounds, and the commitments by seats of dealer and holder."""
 
     setting: MaskSetting
     cohort: MaskCohort

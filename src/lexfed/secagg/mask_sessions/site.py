@@ -103,11 +103,7 @@ class SiteSession:
         earlier: Sequence[frozenset[str]] = (),
         source: RandomSource | None = None,
     ) -> None:
-        """Draw the secrets of an epoch.
-
-        `earlier` are the cohorts of earlier epochs on the same data; a `source` is for
-        tests.
-        """
+        """Draw the secrets; `earlier` are cohorts of epochs on the same data."""
         check_enrolled(identity, setting.sites)
         self._identity, self._setting = identity, setting
         self._earlier = tuple(earlier)
@@ -308,11 +304,7 @@ class SiteSession:
         return self._seal(EnvelopeKind.CONSENT, self._list)
 
     def unmask(self, message: bytes) -> bytes:
-        """Give out one share of each site's two secrets of the round.
-
-        t sites must have signed the very list that this site signed, for this round and
-        model.
-        """
+        """Give out one share of every site's secrets, if t signed the same list."""
         self._expect(SitePhase.CONSENTED)
         names, opens = self._listed.names, self._listed.quorum
         longest = (SEAT + 64) * len(names)

@@ -149,11 +149,7 @@ class MaskCohort:
         return self.agreed + pack_seats(seats)
 
     def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
-        """Check a list of the sites that answered: this set-up's, and enough.
-
-        A site in the cohort but not in this only list has dropped out: none has done
-        both.
-        """
+        """Check a list of the sites that answered: this set-up's, and enough."""
         size = len(self.agreed)
         if payload[:size] != self.agreed:
             raise SecAggError("a list of survivors belongs to another set-up")
@@ -167,10 +163,7 @@ class MaskCohort:
 def agreed_digest(
     key_list: bytes, names: tuple[str, ...], seats: tuple[int, ...]
 ) -> bytes:
-    """Return the digest of a set-up, which all sites of a round must share.
-
-    The names, which the key list implies, let a record be checked without all keys.
-    """
+    """Return the digest of a set-up; names let a record be checked without all keys."""
     listed = sha256("\n".join(names).encode()).digest()
     bound = b"lexfed secagg set-up\x00" + key_list + listed
     return sha256(bound + pack_seats(seats)).digest()

@@ -29,11 +29,7 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Threshold:
-    """The number of n shares that open a secret, and the collusion it withstands.
-
-    Of `sites` that hold shares, the owner included, `colluders` may work with the
-    server; `shares`, t, open the secret.
-    """
+    """The number of `sites` whose `shares` open a secret, against some `colluders`."""
 
     sites: int
     colluders: int
@@ -96,10 +92,7 @@ def _refused(problem: str, hint: str) -> ConfigError:
 
 @dataclass(frozen=True)
 class Density:
-    """Number of neighbours of each site, and the threshold of a neighbourhood with it.
-
-    A site refuses to open more missing ones than `dropouts`.
-    """
+    """Number of each site's neighbours; a circle's threshold, and most `dropouts`."""
 
     sites: int
     degree: int

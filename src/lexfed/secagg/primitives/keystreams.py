@@ -96,8 +96,6 @@ def mask(key: bytes, length: int, bits: int) -> NDArray[np.unsignedinteger]:
 def add_mask(total: NDArray[np.unsignedinteger], key: bytes, sign: int) -> None:
     """Add (`sign` 1) or subtract (-1) a key's mask, in place, modulo 2^16 or 2^32.
 
-    The ring of 24 bits takes the low bits of words of 32, as `Ring.reduce` leaves them.
-
     Guarantees:
         Memory beyond `total` is one chunk, whatever the length.
     """

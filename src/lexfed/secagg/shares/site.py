@@ -48,11 +48,9 @@ _MOST_SITES = 2**16
 class OperatorTerms:
     """The public terms that bind sums over several aggregators.
 
-    Attributes:
-        least_sites: fewest sites whose sum may be opened; two more than may help the
-            aggregators.
-        bound: the largest size of an honest sum.
-        liars: how many aggregators may lie about lists, not only pool their shares.
+    Sums of fewer than `least_sites`, two more than may help the aggregators, stay
+    closed; `bound` is the largest size of an honest one. `liars` are the aggregators
+    that may lie about lists, not only pool their shares.
     """
 
     scheme: SharingScheme

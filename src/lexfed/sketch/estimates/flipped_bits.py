@@ -19,10 +19,7 @@ from lexfed.sketch.estimates.intervals import Estimate, from_variance
 
 @dataclass(frozen=True)
 class FlippedBits:
-    """Bits [width] of a Bloom filter of one hash after randomised response.
-
-    Each was flipped with probability `flip`; 0 for a site's own filter.
-    """
+    """Bits [width] of a Bloom filter, each flipped with probability `flip`, maybe 0."""
 
     bits: Bools
     flip: float

@@ -29,10 +29,7 @@ RowEstimates = Floats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value computed from noised cells, with its estimated variance and interval.
-
-    The value is unbiased, or for ratios has the bias of first order removed.
-    """
+    """A value, unbiased or, for ratios, to first order, with its interval."""
 
     value: float
     variance: float

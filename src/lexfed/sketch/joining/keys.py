@@ -35,13 +35,7 @@ def one_form(text: str) -> str:
 
 @dataclass(frozen=True)
 class PersonKeys:
-    """The different keys of one organisation.
-
-    Attributes:
-        texts: in one form, sorted, each once.
-        rows: how many rows there were.
-        blank: how many of them had no key.
-    """
+    """The different keys of an organisation, sorted; `blank` of its rows have none."""
 
     texts: tuple[str, ...]
     rows: int

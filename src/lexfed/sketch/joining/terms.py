@@ -126,10 +126,7 @@ class JoiningNoise:
     def add(
         self, tables: Sequence[Integers], people: int, source: RandomSource
     ) -> tuple[NoisedTable, ...]:
-        """Return table [1, cells] and count [1, 1] with noise; the caller has paid.
-
-        `people` is a public bound on how many people there are.
-        """
+        """Return table and count, noised for up to `people`; the caller has paid."""
         cells = tables[0].shape[1]
         if self.kind == "laplace":
             plan = self._laplace(cells)
@@ -161,11 +158,7 @@ class JoiningNoise:
 
 @dataclass(frozen=True)
 class JoiningTerms:
-    """The agreement of both sides, and the price that one of them pays.
-
-    No organisation has more people than `size`; both hash with one seed. `epsilon` and
-    `delta` are as in `JoiningNoise.within`.
-    """
+    """The agreement of two sides of at most `size` people, and the price of one."""
 
     size: int
     seed: int

@@ -88,10 +88,7 @@ class ValueCount:
 
 @dataclass(frozen=True)
 class SiteDistance:
-    """The distance |p - q| between the distributions of one column at two sites.
-
-    It is 0 if they are the same, 1.41 if each site has a single value, and they differ.
-    """
+    """The distance |p - q| of one column's distributions at two sites, 0 to 1.41."""
 
     left: str
     right: str
@@ -100,10 +97,7 @@ class SiteDistance:
 
 @dataclass(frozen=True)
 class SiteOverlap:
-    """Persons that two sites have in common.
-
-    `jaccard` is their share of all persons at either; None if it is lost in the noise.
-    """
+    """Persons that two sites share; the Jaccard index is None if lost in the noise."""
 
     left: str
     right: str

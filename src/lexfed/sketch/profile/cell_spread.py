@@ -131,8 +131,6 @@ class Spread:
     ) -> QuantileSpan | None:
         """The cell in which a share of all values is reached; None if it may not exist.
 
-        By the two tests of `estimates.range_counts.quantile`.
-
         Guarantees:
             The interval covers the true cell with this confidence at least.
         """

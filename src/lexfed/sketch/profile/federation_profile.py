@@ -45,10 +45,7 @@ ProfiledKind = Literal["number", "category", "flag"]
 
 @dataclass(frozen=True)
 class ProfiledColumn:
-    """One column of a profile, as declared; texts and keys are not profiled.
-
-    The range of a number, or the list of a category, is None if it is sought.
-    """
+    """One column as declared; a range or a list of values that is None is sought."""
 
     name: str
     kind: ProfiledKind
@@ -120,10 +117,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class FederationProfile:
-    """The profile of a federation; `people` is public.
-
-    Sites are compared, in pairs and with all others, where persons have keys.
-    """
+    """A federation's profile: public `people`, columns, and sites compared by keys."""
 
     people: float
     sites: tuple[str, ...]
@@ -216,10 +210,7 @@ def profile_of(
     people: PersonTotal,
     names: Sequence[str],
 ) -> ColumnProfile:
-    """Return the profile of a column from its tables.
-
-    `people` is the number of persons from all tables; `names` are the sites in order.
-    """
+    """Return a column's profile; `people` are from all tables, `names` of sites."""
     blank = ColumnProfile(column.name, column.kind, column.tier.label)
     if not tables:
         return replace(blank, notes=("nothing-seen",))

@@ -145,10 +145,7 @@ def range_of(known: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float,
 def _end(
     quantile: ProfiledNumber, occupied: float, bins_end: float, part: float
 ) -> float:
-    """The upper end of a range, from its upper quantile and the occupied cells' end.
-
-    `part` is how much of the way from there to the end of the interval is added.
-    """
+    """The upper end of a range, `part` of the way from what is seen further out."""
     furthest = bins_end if quantile.high is None else min(quantile.high, bins_end)
     inner = max(min(quantile.value, bins_end), min(furthest, occupied))
     return inner + part * max(furthest - inner, 0.0)

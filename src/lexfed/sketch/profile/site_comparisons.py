@@ -75,9 +75,7 @@ def elsewhere(
 def distances(
     released: ReleasedTable, people: Sequence[float | None], sites: Sequence[str]
 ) -> tuple[SiteDistance, ...]:
-    """Return the distance between the distributions of a column at every two sites.
-
-    The table has one part for each site; `people` is None where that is not known well.
+    """Return the distance of a column's distributions at every two sites of known size.
 
     Guarantees:
         Intervals cover the truth in 93 % of seeds at least.

@@ -97,9 +97,7 @@ def _counted(released: ReleasedTable) -> list[tuple[tuple[int, ...], ProfiledNum
 def chosen_count(
     noised: float, least: float, deviation: float, most: float
 ) -> ProfiledNumber:
-    """Return the count of a cell that is listed because it came out above `least`.
-
-    `most` bounds the true count; `deviation` is that of the noise.
+    """Return the count, up to `most`, of a cell listed since it came out above `least`.
 
     Guarantees:
         The interval covers the true count in 95 % of the seeds in which it is told.

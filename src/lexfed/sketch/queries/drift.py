@@ -80,10 +80,7 @@ class NoisedHistogram:
 
 @dataclass(frozen=True)
 class Drift:
-    """The distance between two distributions, as measured, noise included.
-
-    Its lower end `at_least` is 0 where nothing can be said.
-    """
+    """The measured distance, noise included; its lower end is 0 if nothing is known."""
 
     distance: float
     at_least: float
@@ -95,13 +92,11 @@ class Drift:
 
 
 def drift(before: NoisedHistogram, now: NoisedHistogram, asked: int = 1) -> Drift:
-    """Compare two histograms of the same cells with independent noise.
-
-    `asked` is the number of comparisons that are made together.
+    """Compare histograms of the same cells, independently noised, for one of `asked`.
 
     Guarantees:
-        Where both are samples of one distribution, one of `asked` comparisons warns
-        in at most 5 % of all cases.
+        Where both are samples of one distribution, one of `asked` comparisons warns in
+        at most 5 % of all cases.
     """
     checks.in_range(1, 2**30, asked=asked)
     if before.counts.size != now.counts.size:

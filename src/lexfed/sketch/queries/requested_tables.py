@@ -132,10 +132,7 @@ def are_ends(low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A requested table with noise of one variance on every cell.
-
-    `asked` holds the ends of the bins, or the prefixes; it is empty for other domains.
-    """
+    """A requested table, noised; `asked` has ends of bins, prefixes, or nothing."""
 
     table: RequestedTable
     asked: Floats
@@ -166,10 +163,7 @@ def double_cells(values: Floats) -> Integers:
 
 
 def bin_cells(values: Floats, low: float, high: float, width: int) -> Integers:
-    """Return below = 0, the bins from 1, above = width - 2, missing = width - 1.
-
-    Bins are [e_0, e_1), ..., [e_n-1, e_n], the last one closed.
-    """
+    """Return 0 below, bins from 1 (the last one closed), then above, then missing."""
     bins = width - 3
     # Ends that are none make no bins, and still no value has a cell outside the table.
     with np.errstate(all="ignore"):

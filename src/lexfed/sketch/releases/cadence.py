@@ -27,10 +27,8 @@ from lexfed.terms import Accountant
 class Cadence:
     """The rounds in which new noise is drawn; public, fixed before the first round.
 
-    Attributes:
-        rounds: how many rounds there are.
-        every: rounds from one planned renewal to the next; None for the first only.
-        changes: how often the subject of the sketch may change.
+    `every` is None if only the first is planned; `changes` bounds how often the subject
+    of the sketch changes.
     """
 
     rounds: int
@@ -108,10 +106,7 @@ class RenewedSketch:
     def at(
         self, at: int, of: str, tables: Callable[[], Sequence[Integers]]
     ) -> NoisedSketch:
-        """Return the sketch of a round, from 0, never before the last renewal.
-
-        `of` are public words for its subject; `tables` is called for a renewal only.
-        """
+        """Return a round's sketch, from 0; `of` are public words for its subject."""
         checks.in_range(self._round, self._cadence.rounds - 1, at=at)
         period, changes = self._cadence.period(at), self._changes
         if self._kept is not None:

@@ -120,10 +120,7 @@ def _squares(signed: bool, replaced: bool) -> int:
 
 @dataclass(frozen=True)
 class PlannedTable:
-    """One table of a release, with rows of `width` cells, of a column or a level of it.
-
-    The tier is None for presence, which is no attribute of anybody.
-    """
+    """One table of a release; the tier is None for presence, which is no attribute."""
 
     name: str
     tier: Tier | None
@@ -237,10 +234,7 @@ class NoisedTable:
 
 @dataclass(frozen=True)
 class NoisedSketch:
-    """A noised sketch that may leave, with tables in the order of its plan.
-
-    It is `private` if nobody can predict or repeat the noise; tests can.
-    """
+    """A noised sketch that may leave; `private` if nobody can repeat its noise."""
 
     tables: tuple[NoisedTable, ...]
     event: Release

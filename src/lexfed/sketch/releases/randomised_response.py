@@ -36,10 +36,7 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class FlipPlan:
-    """The flipping of the bits of one filter, which has one row; public.
-
-    It spends a pure epsilon up to `budget`; one too small to be useful is refused.
-    """
+    """Flips of a filter of one row, for a pure epsilon of at most `budget`; public."""
 
     person: Contribution
     budget: float
@@ -101,10 +98,7 @@ class FlipPlan:
 
 @dataclass(frozen=True, eq=False)
 class FlippedFilter:
-    """A filter after randomised response, with the pure epsilon of one release.
-
-    It is `private` if nobody can predict or repeat the coins; tests can.
-    """
+    """A filter after randomised response; `private` if nobody can repeat its coins."""
 
     bits: Bools
     flip: float

@@ -64,10 +64,7 @@ _HINT = "a site sent what no data give: find it before this sum is used"
 
 @dataclass(frozen=True)
 class MaskedPlan:
-    """A plan whose noise comes in shares; public, the same at every site.
-
-    The plan's sigmas are what is charged.
-    """
+    """A public plan whose noise comes in shares, and whose sigmas are charged."""
 
     plan: NoisePlan
     cohort: NoiseCohort
@@ -140,9 +137,7 @@ def noised_share(
 def opened_sketch(
     masked: MaskedPlan, total: Integers, present: int, private: bool
 ) -> NoisedSketch:
-    """Return the opened sum, with the shares of `present` sites, as a noised sketch.
-
-    `private` says whether all of them drew noise that nobody can repeat.
+    """Return the sum of `present` sites, `private` if nobody can repeat any's noise.
 
     Guarantees:
         The stated variance is that of as many shares as are present.
@@ -176,10 +171,7 @@ def opened_sketch(
 
 @dataclass(frozen=True)
 class SharedPlan:
-    """Tables that are only ever opened as a sum; public, the same at every site.
-
-    `shapes` are those of the tables, in the order of the plan's columns.
-    """
+    """A public plan of tables that are only opened as a sum, with the shape of each."""
 
     masked: MaskedPlan
     shapes: tuple[SketchShape, ...]

@@ -171,7 +171,6 @@ class SketchShape:
             every value of the domain.
         seed: of the hash functions; 0 for exact counts, which have none.
         bins: SHA-256 of the declared domain, in hexadecimal (`domains.*.digest`).
-        version: of hashing and bytes.
     """
 
     kind: SketchKind
