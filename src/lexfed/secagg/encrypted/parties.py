@@ -26,6 +26,7 @@ from lexfed.secagg.encrypted import ciphertexts
 from lexfed.secagg.encrypted.ciphertexts import SEALED_SEED, SEALED_TAGS, Coefficients
 from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
 from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes import payloads
 from lexfed.secagg.envelopes.identities import (
     Identity,
     check_enrolled,
@@ -33,13 +34,6 @@ from lexfed.secagg.envelopes.identities import (
     check_size,
 )
 from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.payloads import (
-    SEAT,
-    pack_bundle,
-    pack_seats,
-    read_bundle,
-    read_seats,
-)
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
     EnvelopeKind,
@@ -49,7 +43,7 @@ from lexfed.secagg.envelopes.sealed_messages import (
     seal,
 )
 
-ADMITTED = SEAT + SEALED_SEED
+ADMITTED = payloads.SEAT + SEALED_SEED
 """Bytes that a key holder's announcement has for each site."""
 
 RECEIPT = DIGEST + SEALED_TAGS
@@ -97,7 +91,7 @@ class SiteEncryptor:
         reader = Reader(opened.payload, "key of the key holder")
         peer, raw = reader.digest(), reader.take(setting.key_bytes)
         sealed = {
-            reader.number(SEAT): reader.take(SEALED_SEED)
+            reader.number(payloads.SEAT): reader.take(SEALED_SEED)
             for _ in range((len(opened.payload) - start) // ADMITTED)
         }
         seat = setting.sites.point(self._identity.name) - 1
@@ -192,7 +186,7 @@ class CiphertextSum:
         receipts = [self._receipts[site] for site in sorted(self._receipts)]
         raw = ciphertexts.pack(self._total, self._setting.moduli)
         self._open = False
-        payload = pack_bundle(receipts) + raw
+        payload = payloads.pack_bundle(receipts) + raw
         return seal(EnvelopeKind.HE_SUM, self._context, self._identity, payload)
 
     def _expect_open(self) -> None:
@@ -246,7 +240,7 @@ class KeyHolder:
         parts.append(ciphertexts.pack(self._secret.public, setting.moduli))
         for site in sorted(self._keys):
             peer, pair = self._keys[site], (me, site)
-            parts.append(pack_seats((setting.sites.point(site) - 1,)))
+            parts.append(payloads.pack_seats((setting.sites.point(site) - 1,)))
             parts.append(
                 ciphertexts.seal_secret(self._private, peer, context, pair, self._seed)
             )
@@ -258,26 +252,25 @@ class KeyHolder:
         check_later(round_number, self._last)
         setting = self._setting
         context = setting.context(round_number, model)
-        fixed = SEAT + setting.vector_bytes
+        fixed = payloads.SEAT + setting.vector_bytes
         lengths = range(fixed, fixed + _LONGEST_RECEIPT * len(setting.sites) + 1)
         opened = open_sealed(
             message, EnvelopeKind.HE_SUM, context, setting.server, lengths
         )
         cut = len(opened.payload) - setting.vector_bytes
-        receipts = read_bundle(opened.payload[:cut])
+        receipts = payloads.read_bundle(opened.payload[:cut])
         read = [self._read(context, receipt) for receipt in receipts]
         seats = [setting.sites.point(each.sender) - 1 for each in read]
-        read_seats(pack_seats(seats), len(setting.sites))  # in order, nobody twice
+        payloads.read_seats(
+            payloads.pack_seats(seats), len(setting.sites)
+        )  # in order, nobody twice
         check_size(len(read), setting.terms.least_sites, "a sum")
         rows = ciphertexts.unpack(opened.payload[cut:], setting.moduli, "a sum")
         self._last = round_number
         self._check(context, read, rows)
-        result = OpenedSum(
-            self._decrypt(rows),
-            tuple(each.sender for each in read),
-            receipts_digest(context, receipts),
-        )
-        payload = pack_opened(setting, result)
+        sites = tuple(each.sender for each in read)
+        digest = receipts_digest(context, receipts)
+        payload = pack_opened(setting, OpenedSum(self._decrypt(rows), sites, digest))
         return seal(EnvelopeKind.HE_OPENED, context, self._identity, payload)
 
     def _read(self, context: Context, receipt: bytes) -> OpenedMessage:
@@ -297,14 +290,10 @@ class KeyHolder:
         for each in read:
             peer, pair = self._keys[each.sender], (each.sender, me)
             sealed = each.payload[DIGEST:]
-            tags.append(
-                ciphertexts.read_tags(
-                    ciphertexts.open_secret(self._private, peer, context, pair, sealed)
-                )
-            )
-        if ciphertexts.fingerprint(
-            rows, self._seed, context, modulus
-        ) != ciphertexts.summed_tags(tags, modulus):
+            tag = ciphertexts.open_secret(self._private, peer, context, pair, sealed)
+            tags.append(ciphertexts.read_tags(tag))
+        found = ciphertexts.fingerprint(rows, self._seed, context, modulus)
+        if found != ciphertexts.summed_tags(tags, modulus):
             raise SecAggError(
                 "this is not the sum of what the listed sites encrypted",
                 "the server added something else, or a site lied about its own: "
@@ -341,7 +330,7 @@ def pack_opened(setting: EncryptionSetting, opened: OpenedSum) -> bytes:
     ring = setting.terms.ring
     seats = [setting.sites.point(site) - 1 for site in opened.sites]
     values = ring.pack(ring.encode(opened.values))
-    return b"".join((opened.receipts, values, pack_seats(seats)))
+    return b"".join((opened.receipts, values, payloads.pack_seats(seats)))
 
 
 def read_opened(
@@ -350,12 +339,12 @@ def read_opened(
     """Check a key holder's signed message, without any secret; return the sum."""
     terms, enrolled = setting.terms, len(setting.sites)
     start = DIGEST + terms.length * terms.ring.bits // 8
-    lengths = range(start, start + SEAT * enrolled + 1)
+    lengths = range(start, start + payloads.SEAT * enrolled + 1)
     context = setting.context(round_number, model)
     opened = open_sealed(
         message, EnvelopeKind.HE_OPENED, context, setting.holder, lengths
     )
-    seats = read_seats(opened.payload[start:], enrolled)
+    seats = payloads.read_seats(opened.payload[start:], enrolled)
     check_size(len(seats), terms.least_sites, "a sum")
     words = terms.ring.unpack(opened.payload[DIGEST:start], terms.length)
     values = terms.ring.decode(words, terms.bound)

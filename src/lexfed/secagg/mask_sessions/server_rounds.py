@@ -44,15 +44,8 @@ from lexfed.secagg.masks.epoch_secrets import (
     seed_mark,
 )
 from lexfed.secagg.masks.vector_pieces import IncomingVector, count_of, read_piece
+from lexfed.secagg.primitives import shamir
 from lexfed.secagg.primitives.ring import RingWords
-from lexfed.secagg.primitives.shamir import (
-    LIMBS,
-    PRIME,
-    SECRET_BYTES,
-    Elements,
-    reconstruct,
-    secret_bytes,
-)
 
 
 class RoundOpening:
@@ -66,7 +59,7 @@ class RoundOpening:
         self._survivors = frozenset(survivors)
         self._committed = epoch.committed
         self._round = round_number
-        self._shares: dict[int, Elements] = {}
+        self._shares: dict[int, shamir.Elements] = {}
         self._places = {
             seat: {dealer: at for at, dealer in enumerate(epoch.cohort.circle(seat))}
             for seat in survivors
@@ -82,7 +75,7 @@ class RoundOpening:
         holder = listed.names[seat]
         for dealer, at in self._places[seat].items():
             place = row(self._round, self._which(dealer))
-            share = data[at * SECRET_BYTES : (at + 1) * SECRET_BYTES]
+            share = data[at * shamir.SECRET_BYTES : (at + 1) * shamir.SECRET_BYTES]
             name = listed.names[dealer]
             given = commitment(listed.digest, name, holder, place, share)
             committed = self._committed[dealer, seat]
@@ -92,10 +85,10 @@ class RoundOpening:
                     blamed=[holder],
                 )
         values = np.frombuffer(data, dtype="<u2").astype(np.uint16)
-        if np.any(values >= PRIME):
+        if np.any(values >= shamir.PRIME):
             # A dealer that lies may commit to it; an honest holder complains of it.
             raise SecAggError(f"`{holder}` gave out what is no share", blamed=[holder])
-        self._shares[seat] = values.reshape(-1, LIMBS)
+        self._shares[seat] = values.reshape(-1, shamir.LIMBS)
 
     def reconstruct(self) -> None:
         """Open all secrets, if enough shares are there; one not published is blamed."""
@@ -107,9 +100,9 @@ class RoundOpening:
                     for seat, _ in used
                 ]
             )
-            secrets = reconstruct([point for _, point in used], held)
+            secrets = shamir.reconstruct([point for _, point in used], held)
             for dealer, secret in zip(dealers, secrets, strict=True):
-                self._seeds[dealer] = secret_bytes(secret)
+                self._seeds[dealer] = shamir.secret_bytes(secret)
         names = self._cohort.listed.names
         wrong = [
             names[seat]
@@ -307,7 +300,7 @@ class ServerSession(Collector):
     def unmasked(self, message: bytes) -> None:
         """Take a survivor's shares of the round; a share it was not dealt is blamed."""
         self._expect(ServerPhase.UNMASK)
-        size = SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0]))
+        size = shamir.SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0]))
         opened = self._take(EnvelopeKind.UNMASK, message, (size,), self.survivors)
         self._opening.add(self._names.index(opened.sender), opened.payload)
         self._answered.add(opened.sender)

@@ -20,17 +20,9 @@ from enum import Enum
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes import payloads
 from lexfed.secagg.envelopes.identities import Identity, check_enrolled
 from lexfed.secagg.envelopes.key_agreement import Context, pairwise_key
-from lexfed.secagg.envelopes.payloads import (
-    SEAT,
-    AdvertisedKeys,
-    Deal,
-    pack_bundle,
-    pack_by_seat,
-    pack_seats,
-    read_seats,
-)
 from lexfed.secagg.envelopes.sealed_messages import (
     DIGEST,
     EnvelopeKind,
@@ -124,7 +116,7 @@ class ServerSetup(Collector):
     def __init__(self, identity: Identity, setting: MaskSetting) -> None:
         super().__init__(identity, setting, ServerPhase.ADVERTISE)
         self._adverts: dict[str, bytes] = {}
-        self._deals: dict[int, Deal] = {}
+        self._deals: dict[int, payloads.Deal] = {}
         self._complaints: dict[int, list[int]] = {}
         self._liars: set[int] = set()
         self._seen: dict[int, bytes] = {}
@@ -132,9 +124,9 @@ class ServerSetup(Collector):
     def advertised(self, message: bytes) -> None:
         """Take a site's keys; a key with which nobody can agree is refused."""
         rounds, among = self._setting.terms.rounds, self._setting.sites.names
-        lengths = (AdvertisedKeys.length(rounds),)
+        lengths = (payloads.AdvertisedKeys.length(rounds),)
         opened = self._take(EnvelopeKind.ADVERTISE, message, lengths, among)
-        keys = AdvertisedKeys.read(opened.payload, rounds)
+        keys = payloads.AdvertisedKeys.read(opened.payload, rounds)
         trial, pair = X25519PrivateKey.generate(), (opened.sender, "server")
         try:
             for key in (keys.channel, *keys.masks):
@@ -149,7 +141,9 @@ class ServerSetup(Collector):
     def close_keys(self) -> bytes:
         """Return the list of all keys, for every site that sent some."""
         self._expect(ServerPhase.ADVERTISE)
-        payload = pack_bundle([self._adverts[name] for name in sorted(self._adverts)])
+        payload = payloads.pack_bundle(
+            [self._adverts[name] for name in sorted(self._adverts)]
+        )
         self._listed = KeyList.read(self._setting, payload)
         self._next(ServerPhase.DEAL)
         return self._seal(EnvelopeKind.KEYS, payload)
@@ -158,12 +152,12 @@ class ServerSetup(Collector):
         """Take a site's shares for all others, which they are encrypted to."""
         self._expect(ServerPhase.DEAL)
         names, rounds = self._listed.names, self._setting.terms.rounds
-        lengths = (Deal.length(len(self._listed.circles[0]), rounds),)
+        lengths = (payloads.Deal.length(len(self._listed.circles[0]), rounds),)
         opened = self._take(EnvelopeKind.DEAL, message, lengths, names)
         seat = names.index(opened.sender)
         circle = self._listed.circles[seat]
         self._answered.add(opened.sender)
-        self._deals[seat] = Deal.read(opened.payload, seat, circle, rounds)
+        self._deals[seat] = payloads.Deal.read(opened.payload, seat, circle, rounds)
 
     def close_deals(self) -> dict[str, bytes]:
         """Return to each site the parts of others; too few deals are refused."""
@@ -181,7 +175,7 @@ class ServerSetup(Collector):
         for holder in self._cohort.seats:
             others = [seat for seat in self._cohort.circle(holder) if seat != holder]
             rows = [(seat, self._deals[seat].parts[holder].packed()) for seat in others]
-            payload = pack_by_seat(rows)
+            payload = payloads.pack_by_seat(rows)
             self._seen[holder] = delivered_digest(self._cohort.agreed, payload)
             deliveries[names[holder]] = self._seal(EnvelopeKind.DELIVERY, payload)
         return deliveries
@@ -190,12 +184,12 @@ class ServerSetup(Collector):
         """Take a site's digest of its delivery, and its complaints."""
         self._expect(ServerPhase.READY)
         sites, among = len(self._listed.names), self._cohort.names
-        lengths = range(DIGEST, DIGEST + SEAT * sites + 1)
+        lengths = range(DIGEST, DIGEST + payloads.SEAT * sites + 1)
         opened = self._take(EnvelopeKind.READY, message, lengths, among)
         holder = self._listed.names.index(opened.sender)
         if opened.payload[:DIGEST] != self._seen[holder]:
             raise SecAggError(f"`{opened.sender}` saw another set-up or delivery")
-        bad = read_seats(opened.payload[DIGEST:], sites)
+        bad = payloads.read_seats(opened.payload[DIGEST:], sites)
         self._answered.add(opened.sender)
         dealers = set(self._cohort.circle(holder)) - {holder}
         if not set(bad) <= dealers:
@@ -215,7 +209,7 @@ class ServerSetup(Collector):
         inquiries = {}
         for dealer, holders in self._complaints.items():
             if all(self._is_signed(dealer, holder) for holder in holders):
-                payload = pack_seats(self._disputed(dealer))
+                payload = payloads.pack_seats(self._disputed(dealer))
                 inquiries[self._listed.names[dealer]] = self._seal(
                     EnvelopeKind.INQUIRY, payload
                 )
@@ -251,13 +245,12 @@ class ServerSetup(Collector):
             return
         reader = Reader(opened.payload, "keys of parts")
         for holder in holders:
-            good = is_good(
-                self._listed.digest,
+            pair, part = (
                 (names[dealer], names[holder]),
-                reader.digest(),
-                keys[holder].channel,
                 self._deals[dealer].parts[holder],
             )
+            peer = keys[holder].channel
+            good = is_good(self._listed.digest, pair, reader.digest(), peer, part)
             self._liars.add(holder if good else dealer)
 
     def established(self) -> EstablishedEpoch:

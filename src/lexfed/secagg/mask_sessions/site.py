@@ -22,19 +22,9 @@ from hashlib import sha256
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
+from lexfed.secagg.envelopes import payloads
 from lexfed.secagg.envelopes.identities import Identity, check_enrolled
 from lexfed.secagg.envelopes.key_agreement import Context
-from lexfed.secagg.envelopes.payloads import (
-    SEAT,
-    Deal,
-    delivery_lengths,
-    key_list_lengths,
-    pack_seats,
-    read_consents,
-    read_delivery,
-    read_seats,
-    root_of,
-)
 from lexfed.secagg.envelopes.sealed_messages import (
     EnvelopeKind,
     open_sealed,
@@ -108,12 +98,8 @@ class SiteSession:
         self._identity, self._setting = identity, setting
         self._earlier = tuple(earlier)
         self._round = setting.context()
-        self._secrets = EpochSecrets(
-            self._round.digest,
-            identity.name,
-            setting.terms.rounds,
-            source or SecureSource(),
-        )
+        rounds, source = setting.terms.rounds, source or SecureSource()
+        self._secrets = EpochSecrets(self._round.digest, identity.name, rounds, source)
         self._stage = SitePhase.NEW
 
     @property
@@ -154,7 +140,7 @@ class SiteSession:
         self._expect(SitePhase.ADVERTISED)
         enrolled, rounds = len(self._setting.sites), self._setting.terms.rounds
         payload = self._open(
-            EnvelopeKind.KEYS, message, key_list_lengths(enrolled, rounds)
+            EnvelopeKind.KEYS, message, payloads.key_list_lengths(enrolled, rounds)
         )
         listed = KeyList.read(self._setting, payload)
         if self.name not in listed.names:
@@ -164,27 +150,24 @@ class SiteSession:
             raise SecAggError(f"the key list has other keys for `{self.name}`")
         names, shares = listed.names, self._secrets.shares(listed.threshold)
         held = dict(zip(listed.circles[seat], shares, strict=True))
-        committed = {
-            other: commitments(listed.digest, self.name, names[other], each)
-            for other, each in held.items()
-        }
-        parts = {
-            other: seal_part(
-                listed.digest,
-                self._identity,
-                names[other],
-                self._secrets.part_key(listed.digest, names[other]),
-                listed.keys[other].channel,
-                each,
-                root_of(committed[other]),
-            )
-            for other, each in held.items()
-            if other != seat
-        }
+        committed: dict[int, bytes] = {}
+        parts: dict[int, payloads.SealedPart] = {}
+        for other, each in held.items():
+            holder, bound = names[other], listed.digest
+            committed[other] = commitments(bound, self.name, holder, each)
+            if other != seat:
+                key, root = (
+                    self._secrets.part_key(bound, holder),
+                    payloads.root_of(committed[other]),
+                )
+                peer = listed.keys[other].channel
+                parts[other] = seal_part(
+                    bound, self._identity, holder, key, peer, each, root
+                )
         self._listed, self._seat = listed, seat
         self._own_shares = held[seat].copy()  # forget the others'
         self._stage = SitePhase.DEALT
-        return self._seal(EnvelopeKind.DEAL, Deal(committed, parts).packed())
+        return self._seal(EnvelopeKind.DEAL, payloads.Deal(committed, parts).packed())
 
     def accept(self, message: bytes) -> bytes:
         """Check and keep the shares that others dealt; return whose are bad.
@@ -195,9 +178,9 @@ class SiteSession:
         self._expect(SitePhase.DEALT)
         terms, listed = self._setting.terms, self._listed
         sites = len(listed.names)
-        lengths = delivery_lengths(sites, terms.rounds)
+        lengths = payloads.delivery_lengths(sites, terms.rounds)
         payload = self._open(EnvelopeKind.DELIVERY, message, lengths)
-        parts = read_delivery(payload, terms.rounds, sites)
+        parts = payloads.read_delivery(payload, terms.rounds, sites)
         others = set(listed.circles[self._seat]) - {self._seat}
         if not set(parts) <= others:
             raise SecAggError(f"`{self.name}` is delivered shares that are not for it")
@@ -219,7 +202,7 @@ class SiteSession:
         self._cohort, self._held = cohort, held
         self._stage = SitePhase.COMPLAINED if bad else SitePhase.READY
         digest = delivered_digest(cohort.agreed, payload)
-        return self._seal(EnvelopeKind.READY, digest + pack_seats(bad))
+        return self._seal(EnvelopeKind.READY, digest + payloads.pack_seats(bad))
 
     def prove(self, message: bytes) -> bytes:
         """Return the keys of parts that their holders complain of.
@@ -231,9 +214,9 @@ class SiteSession:
         self._expect(SitePhase.READY, SitePhase.COMPLAINED)
         names = self._listed.names
         payload = self._open(
-            EnvelopeKind.INQUIRY, message, range(SEAT * len(names) + 1)
+            EnvelopeKind.INQUIRY, message, range(payloads.SEAT * len(names) + 1)
         )
-        holders = read_seats(payload, len(names))
+        holders = payloads.read_seats(payload, len(names))
         if not set(holders) <= set(self._listed.circles[self._seat]) - {self._seat}:
             raise SecAggError("an inquiry names a site that was dealt no shares")
         if len(holders) > self._listed.most_shown:
@@ -307,9 +290,9 @@ class SiteSession:
         """Give out one share of every site's secrets, if t signed the same list."""
         self._expect(SitePhase.CONSENTED)
         names, opens = self._listed.names, self._listed.quorum
-        longest = (SEAT + 64) * len(names)
+        longest = (payloads.SEAT + 64) * len(names)
         payload = self._open(EnvelopeKind.CONSENTS, message, range(longest + 1))
-        consents = read_consents(payload, len(names))
+        consents = payloads.read_consents(payload, len(names))
         if not set(consents) <= self._survivors or len(consents) < opens:
             raise SecAggError(
                 f"a list of survivors needs the signatures of {opens} of them"
@@ -319,13 +302,12 @@ class SiteSession:
                 EnvelopeKind.CONSENT, self._round, names[seat], self._list
             )
             self._setting.sites.verify(names[seat], signed, signature)
-        shares_given = []
-        for seat in self._cohort.circle(self._seat):
-            which = OWN if seat in self._survivors else PAIR
-            shares_given.append(
-                secret_bytes(self._held[seat][row(self._round.round, which)])
-            )
+        own, pair = row(self._round.round, OWN), row(self._round.round, PAIR)
+        shares_given = [
+            secret_bytes(self._held[seat][own if seat in self._survivors else pair])
+            for seat in self._cohort.circle(self._seat)
+        ]
         for shares in self._held.values():
-            shares[: row(self._round.round, PAIR) + 1] = 0
+            shares[: pair + 1] = 0
         self._stage = SitePhase.OPENED
         return self._seal(EnvelopeKind.UNMASK, b"".join(shares_given))

@@ -12,14 +12,8 @@ from functools import lru_cache
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes import payloads
 from lexfed.secagg.envelopes.identities import check_size
-from lexfed.secagg.envelopes.payloads import (
-    SEAT,
-    AdvertisedKeys,
-    pack_seats,
-    read_bundle,
-    read_seats,
-)
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, open_sealed
 from lexfed.secagg.masks.terms import MaskSetting
 from lexfed.secagg.masks.thresholds import Threshold, density, neighbours
@@ -41,7 +35,7 @@ class KeyList:
     """
 
     names: tuple[str, ...]
-    keys: tuple[AdvertisedKeys, ...]
+    keys: tuple[payloads.AdvertisedKeys, ...]
     circles: tuple[tuple[int, ...], ...]
     threshold: Threshold
     quorum: int
@@ -66,17 +60,17 @@ class KeyList:
             twice; there are at least as many as the terms ask for.
         """
         terms, context = setting.terms, setting.context()
-        lengths = (AdvertisedKeys.length(terms.rounds),)
+        lengths = (payloads.AdvertisedKeys.length(terms.rounds),)
         names: list[str] = []
-        keys: list[AdvertisedKeys] = []
-        for message in read_bundle(memoryview(payload)):
+        keys: list[payloads.AdvertisedKeys] = []
+        for message in payloads.read_bundle(memoryview(payload)):
             opened = open_sealed(
                 message, EnvelopeKind.ADVERTISE, context, setting.sites, lengths
             )
             if names and opened.sender <= names[-1]:
                 raise SecAggError("the key list names a site twice, or out of order")
             names.append(opened.sender)
-            keys.append(AdvertisedKeys.read(opened.payload, terms.rounds))
+            keys.append(payloads.AdvertisedKeys.read(opened.payload, terms.rounds))
         check_size(len(names), terms.least_sites, "a key list")
         sites = len(names)
         quorum = Threshold.malicious(sites, terms.colluders).shares
@@ -141,19 +135,19 @@ class MaskCohort:
 
     def survivors_lengths(self) -> range:
         """Return the possible lengths of a list of survivors."""
-        longest = len(self.agreed) + SEAT * len(self.seats)
+        longest = len(self.agreed) + payloads.SEAT * len(self.seats)
         return range(len(self.agreed), longest + 1)
 
     def pack_survivors(self, seats: tuple[int, ...]) -> bytes:
         """Return the payload that lists the sites that answered."""
-        return self.agreed + pack_seats(seats)
+        return self.agreed + payloads.pack_seats(seats)
 
     def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
         """Check a list of the sites that answered: this set-up's, and enough."""
         size = len(self.agreed)
         if payload[:size] != self.agreed:
             raise SecAggError("a list of survivors belongs to another set-up")
-        survivors = read_seats(payload[size:], len(self.listed.names))
+        survivors = payloads.read_seats(payload[size:], len(self.listed.names))
         if not set(survivors) <= set(self.seats):
             raise SecAggError("a list of survivors names a site outside of the cohort")
         check_size(len(survivors), self.least, "a list of survivors")
@@ -166,7 +160,7 @@ def agreed_digest(
     """Return the digest of a set-up; names let a record be checked without all keys."""
     listed = sha256("\n".join(names).encode()).digest()
     bound = b"lexfed secagg set-up\x00" + key_list + listed
-    return sha256(bound + pack_seats(seats)).digest()
+    return sha256(bound + payloads.pack_seats(seats)).digest()
 
 
 def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:

@@ -38,16 +38,10 @@ from lexfed.secagg.envelopes.key_agreement import (
 )
 from lexfed.secagg.envelopes.payloads import AdvertisedKeys, SealedPart, root_of
 from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives import shamir
 from lexfed.secagg.primitives.keystreams import KEY_BYTES, add_mask
 from lexfed.secagg.primitives.ring import RingWords
-from lexfed.secagg.primitives.shamir import (
-    LIMBS,
-    PRIME,
-    Elements,
-    random_secret,
-    secret_bytes,
-    share,
-)
+from lexfed.secagg.primitives.shamir import Elements
 
 OWN = 0
 """Shares of the seed of a site's own mask, which opens a site that answered."""
@@ -87,34 +81,32 @@ class EpochSecrets:
         self._name = name
         self._rounds = range(1, rounds + 1)
         self._source = source
-        self._drawn = random_secret(source, 2 * rounds)
-        self._parts = secret_bytes(random_secret(source))
+        self._drawn = shamir.random_secret(source, 2 * rounds)
+        self._parts = shamir.secret_bytes(shamir.random_secret(source))
         self.channel = X25519PrivateKey.generate()
 
     def seed(self, round_number: int) -> bytes:
         """Return the seed of the site's own mask."""
-        return secret_bytes(self._drawn[row(round_number, OWN)])
+        return shamir.secret_bytes(self._drawn[row(round_number, OWN)])
 
     def mask_key(self, round_number: int) -> X25519PrivateKey:
         """Return the key of its masks with others."""
-        seed = secret_bytes(self._drawn[row(round_number, PAIR)])
+        seed = shamir.secret_bytes(self._drawn[row(round_number, PAIR)])
         return mask_key(self._setup, self._name, round_number, seed)
 
     def public(self) -> AdvertisedKeys:
         """Return the public half."""
-        keys = [self.mask_key(at).public_key() for at in self._rounds]
-        return AdvertisedKeys(
-            self.channel.public_key().public_bytes_raw(),
-            tuple(key.public_bytes_raw() for key in keys),
-            tuple(
-                seed_mark(self._setup, self._name, at, self.seed(at))
-                for at in self._rounds
-            ),
-        )
+        setup, name = self._setup, self._name
+        keys = [self.channel, *(self.mask_key(at) for at in self._rounds)]
+        channel, *masks = (key.public_key().public_bytes_raw() for key in keys)
+        marks = (seed_mark(setup, name, at, self.seed(at)) for at in self._rounds)
+        return AdvertisedKeys(channel, tuple(masks), tuple(marks))
 
     def shares(self, threshold: Threshold) -> Elements:
         """Return shares of all secrets, one row for each seat."""
-        return share(self._drawn, threshold.shares, threshold.sites, self._source)
+        return shamir.share(
+            self._drawn, threshold.shares, threshold.sites, self._source
+        )
 
     def part_key(self, listed: bytes, holder: str) -> X25519PrivateKey:
         """Return the key of one part; it tells nothing about other parts."""
@@ -135,7 +127,7 @@ def commitment(listed: bytes, dealer: str, holder: str, at: int, held: bytes) ->
 def commitments(listed: bytes, dealer: str, holder: str, shares: Elements) -> bytes:
     """Return commitments to all shares that a dealer gives a holder, by `row`."""
     return b"".join(
-        commitment(listed, dealer, holder, at, secret_bytes(held))
+        commitment(listed, dealer, holder, at, shamir.secret_bytes(held))
         for at, held in enumerate(shares)
     )
 
@@ -160,7 +152,7 @@ def seal_part(
     dealer = identity.name
     cipher = AESGCM(_part_key(listed, key, peer, dealer, holder))
     # A key encrypts one part: one nonce will do.
-    sealed = cipher.encrypt(bytes(12), secret_bytes(shares), None)
+    sealed = cipher.encrypt(bytes(12), shamir.secret_bytes(shares), None)
     unsigned = SealedPart(root, key.public_key().public_bytes_raw(), b"", sealed)
     signature = identity.sign(part_bytes(listed, dealer, holder, unsigned))
     return SealedPart(root, unsigned.key, signature, sealed)
@@ -209,9 +201,11 @@ def _decrypt(
         opened = AESGCM(key).decrypt(bytes(12), part.sealed, None)
     except InvalidTag as error:
         raise SecAggError(f"shares of `{dealer}` cannot be decrypted") from error
-    shares = np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, LIMBS)
+    shares = (
+        np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, shamir.LIMBS)
+    )
     committed = root_of(commitments(listed, dealer, holder, shares))
-    if committed != part.root or np.any(shares >= PRIME):
+    if committed != part.root or np.any(shares >= shamir.PRIME):
         raise SecAggError(f"shares of `{dealer}` are not those it committed to")
     return shares
 

@@ -63,7 +63,7 @@ def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
     difference = left.shares - right.shares
     rng = np.random.default_rng(0)
     noise = left.errors(rng, _DRAWS) - right.errors(rng, _DRAWS)
-    observed = _half_sum(difference)
+    observed = float(np.abs(difference).sum()) / 2
     sizes = [_sizes(path, noise, observed) for path in _paths(difference, noise)]
     least = min(low for low, _, _ in sizes)
     most = max(high for _, _, high in sizes)
@@ -95,7 +95,3 @@ def _sizes(path: Floats, noise: Floats, observed: float) -> tuple[float, float, 
         for each in (high, middle, low)
     )
     return least, median, most
-
-
-def _half_sum(difference: Floats) -> float:
-    return float(np.abs(difference).sum()) / 2

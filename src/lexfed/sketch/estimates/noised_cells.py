@@ -189,15 +189,9 @@ def inner_product(left: NoisedCells, right: NoisedCells) -> Estimate:
         return from_rows(rows)
     # Rows of a Count-Min sketch are skewed where a few items are heavy: most rows miss
     # the rare collision together, and their spread does not show it.
+    f, g = (float(moment_rows(table).mean()) for table in (left, right))
     value = float(rows.mean())
-    variance = product_variance(
-        left,
-        right,
-        float(moment_rows(left).mean()),
-        float(moment_rows(right).mean()),
-        value,
-    )
-    return from_variance(value, variance)
+    return from_variance(value, product_variance(left, right, f, g, value))
 
 
 def product_variance(

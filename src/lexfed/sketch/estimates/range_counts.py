@@ -16,15 +16,8 @@ import numpy as np
 
 from lexfed import checks
 from lexfed.arrays import Floats
-from lexfed.sketch.estimates.intervals import (
-    CONFIDENCE,
-    Estimate,
-    from_rows,
-    from_variance,
-    lost_in_noise,
-    normal_quantile,
-    summed_estimates,
-)
+from lexfed.sketch.estimates import intervals
+from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate
 from lexfed.sketch.estimates.noised_cells import HashedPlaces, NoisedCells, point_rows
 
 _AT_ONCE = 256
@@ -72,7 +65,7 @@ class NoisedTree:
             The variance is exact.
         """
         value = float(weights @ self.leaves)
-        return from_variance(value, float(self.variances(weights[None])[0]))
+        return intervals.from_variance(value, float(self.variances(weights[None])[0]))
 
     def variances(self, weights: Floats) -> Floats:
         """Variances of several weighted sums of the leaves, [n, leaves] to [n]."""
@@ -154,10 +147,10 @@ def range_count(
         if single:
             nodes = np.array(single, dtype=np.uint64)
             rows = point_rows(level.table, level.hashes, nodes).sum(axis=1)
-            parts.append((from_rows(rows), level.table.depth - 1))
+            parts.append((intervals.from_rows(rows), level.table.depth - 1))
     weights = np.zeros(len(tree.levels[-1]))
     weights[start:stop] = 1.0
-    return summed_estimates([*parts, (tree.weighted(weights), math.inf)])
+    return intervals.summed_estimates([*parts, (tree.weighted(weights), math.inf)])
 
 
 def quantile(
@@ -175,9 +168,11 @@ def quantile(
     checks.in_range(1e-6, 1 - 1e-6, share=share)
     leaves = len(tree.leaves)
     if tree.weighted(np.ones(leaves)).low <= 0:
-        raise lost_in_noise("the total")
+        raise intervals.lost_in_noise("the total")
     above = np.cumsum(tree.leaves) - share * tree.leaves.sum()
-    reach = normal_quantile(confidence) * np.sqrt(_prefix_variances(tree, share))
+    reach = intervals.normal_quantile(confidence) * np.sqrt(
+        _prefix_variances(tree, share)
+    )
     # The last leaf has D > 0 for certain, and there is none before the first.
     may_reach = np.append(above[:-1] >= -reach[:-1], True)
     may_miss_before = np.insert(above[:-1] < reach[:-1], 0, True)

@@ -11,21 +11,9 @@ import math
 
 import numpy as np
 
-from lexfed.sketch.estimates.intervals import (
-    CONFIDENCE,
-    Estimate,
-    RowEstimates,
-    from_rows,
-    jackknife,
-    lost_in_noise,
-    normal_quantile,
-)
-from lexfed.sketch.estimates.noised_cells import (
-    NoisedCells,
-    moment_rows,
-    product_rows,
-    total_rows,
-)
+from lexfed.sketch.estimates import intervals, noised_cells
+from lexfed.sketch.estimates.intervals import Estimate, RowEstimates
+from lexfed.sketch.estimates.noised_cells import NoisedCells
 
 
 def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
@@ -36,7 +24,7 @@ def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
         The interval covers the truth in 93 to 97 % of seeds.
     """
     product, f, g = _set_rows(left, right).T
-    return from_rows(f + g - product)
+    return intervals.from_rows(f + g - product)
 
 
 def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
@@ -52,7 +40,7 @@ def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
 
     rows = _set_rows(left, right)
     _denominators("the union", rows[:, 1] + rows[:, 2] - rows[:, 0])
-    return jackknife(rows, index).within(0.0, 1.0)
+    return intervals.jackknife(rows, index).within(0.0, 1.0)
 
 
 def cosine(left: NoisedCells, right: NoisedCells) -> Estimate:
@@ -69,7 +57,7 @@ def cosine(left: NoisedCells, right: NoisedCells) -> Estimate:
 
     rows = _three_rows(left, right)
     _denominators("a second moment", rows[:, 1], rows[:, 2])
-    return jackknife(rows, angle).within(-1.0, 1.0)
+    return intervals.jackknife(rows, angle).within(-1.0, 1.0)
 
 
 def distance(
@@ -87,18 +75,19 @@ def distance(
     """
     for total in (left_total, right_total):
         if total.low <= 0:
-            raise lost_in_noise("a total")
+            raise intervals.lost_in_noise("a total")
     big_f, big_g = left_total.value, right_total.value
     product, f, g = _three_rows(left, right).T
     rows = f / big_f**2 + g / big_g**2 - 2 * product / (big_f * big_g)
-    known = from_rows(rows)
+    known = intervals.from_rows(rows)
     # Derivatives by F and by G at the means.
     j, ff, gg = float(product.mean()), float(f.mean()), float(g.mean())
     by_f = 2 * (j / (big_f**2 * big_g) - ff / big_f**3)
     by_g = 2 * (j / (big_f * big_g**2) - gg / big_g**3)
     added = by_f**2 * left_total.variance + by_g**2 * right_total.variance
     reach = math.hypot(
-        known.high - known.value, normal_quantile(CONFIDENCE) * added**0.5
+        known.high - known.value,
+        intervals.normal_quantile(intervals.CONFIDENCE) * added**0.5,
     )
     value = known.value
     return Estimate(value, known.variance + added, value - reach, value + reach)
@@ -106,19 +95,24 @@ def distance(
 
 def _set_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
     """Sizes of the intersection and of both sets by each row, [depth, 3]."""
-    size = moment_rows if left.signed else total_rows
-    return np.stack([product_rows(left, right), size(left), size(right)], axis=1)
+    size = noised_cells.moment_rows if left.signed else noised_cells.total_rows
+    return np.stack(
+        [noised_cells.product_rows(left, right), size(left), size(right)], axis=1
+    )
 
 
 def _three_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
     """Inner product and both second moments by each row, [depth, 3]."""
-    product = product_rows(left, right)
-    return np.stack([product, moment_rows(left), moment_rows(right)], axis=1)
+    product = noised_cells.product_rows(left, right)
+    return np.stack(
+        [product, noised_cells.moment_rows(left), noised_cells.moment_rows(right)],
+        axis=1,
+    )
 
 
 def _denominators(name: str, *rows: RowEstimates) -> None:
     """Raise unless each mean is above zero, also without any one row."""
     for each in rows:
         without = (each.sum() - each) / (len(each) - 1)
-        if min(from_rows(each).low, without.min()) <= 0:
-            raise lost_in_noise(name)
+        if min(intervals.from_rows(each).low, without.min()) <= 0:
+            raise intervals.lost_in_noise(name)

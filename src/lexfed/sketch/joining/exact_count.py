@@ -20,26 +20,26 @@ parts whose lengths it states; answer and secret name the question by its hash.
 """
 
 import hashlib
-import math
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from lexfed import checks
 from lexfed.canonical import canonical_bytes
-from lexfed.errors import ConfigError, DataError, Problem
+from lexfed.errors import DataError, Problem
 from lexfed.privacy.noise.laplace import reach_of, spread_within, two_sided_geometric
 from lexfed.privacy.pure_epsilon import pure_release
 from lexfed.privacy.releases import Release
-from lexfed.privacy.scopes import up
 from lexfed.randomness import RandomSource
 from lexfed.sketch.estimates.intervals import CONFIDENCE
 from lexfed.sketch.joining.keys import FORM, PersonKeys
-from lexfed.sketch.joining.offered_sketch import require_within
+from lexfed.sketch.joining.offered_sketch import FileHeader, require_within
+from lexfed.sketch.joining.terms import LARGEST_EPSILON, require_useful
 
-LEAST_EPSILON, LARGEST_EPSILON = 0.01, 5.0
+_LEAST_EPSILON = 0.01
 MOST_PEOPLE = 2**20
 
 ExactMessageKind = Literal["question", "secret", "answer"]
@@ -65,14 +65,9 @@ class Agreement:
 
     def __post_init__(self) -> None:
         checks.in_range(1, MOST_PEOPLE, size=self.size)
-        checks.in_range(LEAST_EPSILON, LARGEST_EPSILON, epsilon=self.epsilon)
-        if not _is_useful(self.size, self.epsilon):
-            hint = f"allow ε = {_least_useful(self.size):g} or more"
-            what = (
-                f"with ε = {self.epsilon:g} for at most {self.size} people the noise "
-                "hides whether half of them are shared or none"
-            )
-            raise ConfigError([Problem("joining", what, hint)])
+        checks.in_range(_LEAST_EPSILON, LARGEST_EPSILON, epsilon=self.epsilon)
+        useful = partial(_is_useful, self.size)
+        require_useful(self.size, self.epsilon, _LEAST_EPSILON, useful)
 
     @property
     def scale(self) -> float:
@@ -150,15 +145,6 @@ def _is_useful(size: int, epsilon: float) -> bool:
     return 2 * spread_within((_scale(epsilon),), CONFIDENCE) <= size
 
 
-def _least_useful(size: int) -> float:
-    """Return the smallest useful epsilon, rounded up; the largest is useful."""
-    low, high = LEAST_EPSILON, LARGEST_EPSILON
-    while high > low * 1.0005:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _is_useful(size, middle) else (middle, high)
-    return min(up(high, 3), LARGEST_EPSILON)
-
-
 @dataclass(frozen=True)
 class ExactMessage:
     """One file, of a kind, with the agreed size and price.
@@ -204,14 +190,11 @@ class ExactMessage:
 
     def check_agreed(self, agreement: Agreement) -> None:
         """Refuse a message made for another agreement, naming the difference."""
-        for name, theirs, ours in (
-            ("size", self.size, agreement.size),
-            ("epsilon", self.epsilon, agreement.epsilon),
-        ):
+        for name in ("size", "epsilon"):
+            theirs, ours = getattr(self, name), getattr(agreement, name)
             if theirs != ours:
-                raise disagreement(
-                    self.kind, f"its `{name}` is {theirs:g}, not {ours:g}"
-                )
+                what = f"its `{name}` is {theirs:g}, not {ours:g}"
+                raise disagreement(self.kind, what)
 
 
 def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessage:
@@ -239,29 +222,14 @@ def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessag
     for size in header.parts:
         contents.append(data[start : start + size])
         start += size
-    message = ExactMessage(
-        kind,
-        header.size,
-        header.epsilon,
-        header.question,
-        tuple(contents),
-        header.people,
-        header.data_set,
-    )
+    stated = header.model_dump(exclude={"version", "keys", "parts"})
+    message = ExactMessage(kind, parts=tuple(contents), **stated)
     if message.to_bytes() != data:
         raise disagreement(kind, "it is cut off, or not written in its only byte form")
     return message
 
 
-class _Header(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
-    )
-
-    version: Literal[1]
-    size: int
-    epsilon: float
-    keys: str
+class _Header(FileHeader):
     question: str
     people: int
     data_set: str

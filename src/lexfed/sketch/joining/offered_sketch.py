@@ -171,18 +171,23 @@ def offer(
     )
 
 
-class _Header(BaseModel):
+class FileHeader(BaseModel):
+    """The header of a file for joining, with its agreement and the form of its keys."""
+
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )
 
     version: Literal[1]
     size: int
+    epsilon: float
+    keys: str
+
+
+class _Header(FileHeader):
     width: int
     # JSON has no integers of 64 bits.
     seed: str
-    keys: str
-    epsilon: float
     delta: float | None
     kind: JoiningNoiseKind
     table: float

@@ -15,7 +15,7 @@ not be told from half of all is refused, with the smallest useful one.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -170,19 +170,8 @@ class JoiningTerms:
         checks.in_range(0, LARGEST_SEED, seed=self.seed)
         checks.positive(epsilon=self.epsilon)
         checks.in_range(0.0, LARGEST_EPSILON, epsilon=self.epsilon)
-        if _is_useful(self.size, self.epsilon, self.delta):
-            return
-        least = _least_useful(self.size, self.delta)
-        hint = (
-            f"allow ε = {least:g} or more"
-            if least is not None
-            else f"no ε up to {LARGEST_EPSILON:g} helps so few people"
-        )
-        what = (
-            f"with ε = {self.epsilon:g} for at most {self.size} people the "
-            "noise hides whether half of them are shared or none"
-        )
-        raise ConfigError([Problem("joining", what, hint)])
+        useful = partial(_is_useful, self.size, self.delta)
+        require_useful(self.size, self.epsilon, _LEAST_EPSILON, useful)
 
     @property
     def noise(self) -> JoiningNoise:
@@ -218,17 +207,26 @@ def _reach(size: int, noise: JoiningNoise) -> float:
     return normal_quantile(CONFIDENCE) * math.sqrt(spread)
 
 
-def _is_useful(size: int, epsilon: float, delta: float | None) -> bool:
+def _is_useful(size: int, delta: float | None, epsilon: float) -> bool:
     noise = JoiningNoise.within(epsilon, delta, MOST_WIDTH)
     return 2 * _reach(size, noise) <= size
 
 
-def _least_useful(size: int, delta: float | None) -> float | None:
-    """Return the smallest useful epsilon, rounded up; None if there is none."""
-    if not _is_useful(size, LARGEST_EPSILON, delta):
-        return None
-    low, high = _LEAST_EPSILON, LARGEST_EPSILON
-    while high > low * 1.0005:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _is_useful(size, middle, delta) else (middle, high)
-    return min(up(high, 3), LARGEST_EPSILON)
+def require_useful(
+    size: int, epsilon: float, least: float, is_useful: Callable[[float], bool]
+) -> None:
+    """Refuse a useless epsilon, naming the smallest useful one from `least` on."""
+    if is_useful(epsilon):
+        return
+    hint = f"no ε up to {LARGEST_EPSILON:g} helps so few people"
+    if is_useful(LARGEST_EPSILON):
+        low, high = least, LARGEST_EPSILON
+        while high > low * 1.0005:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if is_useful(middle) else (middle, high)
+        hint = f"allow ε = {min(up(high, 3), LARGEST_EPSILON):g} or more"
+    what = (
+        f"with ε = {epsilon:g} for at most {size} people the noise hides whether half "
+        "of them are shared or none"
+    )
+    raise ConfigError([Problem("joining", what, hint)])

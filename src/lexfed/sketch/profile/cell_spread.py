@@ -120,11 +120,15 @@ class Spread:
         # Rounding may leave less than nothing where all weights are equal.
         return from_variance(value, self.variance * max(spread, 0.0), confidence)
 
+    def between(self, start: int, stop: int) -> Estimate:
+        """Persons in the cells from `start` to before `stop`."""
+        weights = np.zeros(len(self.noised))
+        weights[start:stop] = 1.0
+        return self.weighted(weights)
+
     def of_cell(self, cell: int) -> Estimate:
         """Persons in one cell."""
-        weights = np.zeros(len(self.noised))
-        weights[cell] = 1.0
-        return self.weighted(weights)
+        return self.between(cell, cell + 1)
 
     def place(
         self, share: float, confidence: float = CONFIDENCE

@@ -16,16 +16,11 @@ from lexfed import checks
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
-from lexfed.sketch.profile import number_summaries, site_comparisons, value_lists
-from lexfed.sketch.profile.answers import (
-    ProfiledHistogram,
-    ProfiledNumber,
-    ProfiledQuantile,
-    SiteDistance,
-    SiteDuplicates,
-    SiteOverlap,
-    ValueCount,
-    check,
+from lexfed.sketch.profile import (
+    answers,
+    number_summaries,
+    site_comparisons,
+    value_lists,
 )
 from lexfed.sketch.profile.cell_spread import PersonTotal, Spread
 from lexfed.sketch.profile.site_comparisons import elsewhere, overlaps
@@ -91,23 +86,25 @@ class ColumnProfile:
     name: str
     kind: ProfiledKind
     tier: str
-    missing: ProfiledNumber | None = None
+    missing: answers.ProfiledNumber | None = None
     range: tuple[float, float] | None = None
-    quantiles: tuple[ProfiledQuantile, ...] = ()
-    histogram: ProfiledHistogram | None = None
-    values: tuple[ValueCount, ...] = ()
-    other: ProfiledNumber | None = None
-    distances: tuple[SiteDistance, ...] = ()
+    quantiles: tuple[answers.ProfiledQuantile, ...] = ()
+    histogram: answers.ProfiledHistogram | None = None
+    values: tuple[answers.ValueCount, ...] = ()
+    other: answers.ProfiledNumber | None = None
+    distances: tuple[answers.SiteDistance, ...] = ()
     notes: tuple[ColumnNote, ...] = ()
     found: bool = False
 
     def __post_init__(self) -> None:
         Tier.parse(self.tier)
         shares = tuple(each.share for each in self.quantiles)
-        check(shares in ((), number_summaries.SHARES), "all quantiles, or none")
+        answers.check(shares in ((), number_summaries.SHARES), "all quantiles, or none")
         if self.range is not None:
             low, high = self.range
-            check(math.isfinite(high - low) and low < high, "a range that rises")
+            answers.check(
+                math.isfinite(high - low) and low < high, "a range that rises"
+            )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -122,8 +119,8 @@ class FederationProfile:
     people: float
     sites: tuple[str, ...]
     columns: tuple[ColumnProfile, ...]
-    overlaps: tuple[SiteOverlap, ...] = ()
-    elsewhere: tuple[SiteDuplicates, ...] = ()
+    overlaps: tuple[answers.SiteOverlap, ...] = ()
+    elsewhere: tuple[answers.SiteDuplicates, ...] = ()
     lexfed_profile: Literal[1] = VERSION
 
     def __post_init__(self) -> None:
@@ -229,7 +226,7 @@ def profile_of(
 
 def _missing(
     tables: Sequence[ReleasedTable], people: PersonTotal
-) -> ProfiledNumber | None:
+) -> answers.ProfiledNumber | None:
     """Share of persons without a value, from every table, by the delta method."""
     counted = people.counted
     if counted.low <= 0:
@@ -238,9 +235,8 @@ def _missing(
     absent = best([spread.of_cell(len(spread.noised) - 1) for spread in cells])
     share = min(max(absent.value / counted.value, 0.0), 1.0)
     variance = (absent.variance + share**2 * counted.variance) / counted.value**2
-    return ProfiledNumber.of(
-        from_variance(absent.value / counted.value, variance).within(0, 1)
-    )
+    ratio = from_variance(absent.value / counted.value, variance)
+    return answers.ProfiledNumber.of(ratio.within(0, 1))
 
 
 def best(estimates: Sequence[Estimate]) -> Estimate:
@@ -248,15 +244,14 @@ def best(estimates: Sequence[Estimate]) -> Estimate:
     if not all(each.variance for each in estimates):
         return min(estimates, key=lambda each: each.variance)
     precision = [1 / each.variance for each in estimates]
-    value = sum(
-        each.value * weight for each, weight in zip(estimates, precision, strict=True)
-    )
+    weighted = zip(estimates, precision, strict=True)
+    value = sum(each.value * weight for each, weight in weighted)
     return from_variance(value / sum(precision), 1 / sum(precision))
 
 
 def _distances(
     tables: Sequence[ReleasedTable], names: Sequence[str]
-) -> tuple[SiteDistance, ...]:
+) -> tuple[answers.SiteDistance, ...]:
     apart = [table for table in tables if table.table.sites > 1]
     for domain in ("bins", "codes", "doubles"):
         for table in apart:

@@ -192,20 +192,13 @@ def _by_size(spread: Spread) -> list[int]:
 def _bars(scale: CellScale, starts: list[int], by_size: bool) -> ProfiledHistogram:
     """Sums of the cells between `starts`, with the persons on either side."""
     spread, last = scale.spread, len(scale.edges) - 1
-    bars = [_persons(spread, start, stop) for start, stop in pairwise(starts)]
+    bars = [spread.between(start, stop) for start, stop in pairwise(starts)]
+    below, above = spread.between(0, starts[0]), spread.between(starts[-1], last)
     return ProfiledHistogram(
         edges=tuple(float(scale.edges[start]) for start in starts),
         counts=tuple(bar.value for bar in bars),
         reaches=tuple(bar.high - bar.value for bar in bars),
-        below=ProfiledNumber.of(_persons(spread, 0, starts[0]).within(0.0, math.inf)),
-        above=ProfiledNumber.of(
-            _persons(spread, starts[-1], last).within(0.0, math.inf)
-        ),
+        below=ProfiledNumber.of(below.within(0.0, math.inf)),
+        above=ProfiledNumber.of(above.within(0.0, math.inf)),
         by_size=by_size,
     )
-
-
-def _persons(spread: Spread, start: int, stop: int) -> Estimate:
-    weights = np.zeros(len(spread.noised))
-    weights[start:stop] = 1.0
-    return spread.weighted(weights)

@@ -47,9 +47,8 @@ def declared_values(
 def other_count(released: ReleasedTable, people: Estimate) -> ProfiledNumber:
     """Return the number of persons with a value that is not on a declared list."""
     spread = Spread.of(released, people)
-    return ProfiledNumber.of(
-        spread.of_cell(len(spread.noised) - 2).within(0.0, math.inf)
-    )
+    other = spread.of_cell(len(spread.noised) - 2)
+    return ProfiledNumber.of(other.within(0.0, math.inf))
 
 
 def found_values(tables: Sequence[ReleasedTable]) -> list[ValueCount]:
@@ -120,9 +119,8 @@ def _count_with_tail(
     low, high = 0.0, most
     for _ in range(60):
         middle = (low + high) / 2
-        if _tail((noised - middle) / deviation) < share * _tail(
-            (least - middle) / deviation
-        ):
+        chosen = _tail((least - middle) / deviation)
+        if _tail((noised - middle) / deviation) < share * chosen:
             low = middle
         else:
             high = middle

@@ -14,13 +14,8 @@ from statistics import NormalDist
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.sketch.estimates.noised_cells import (
-    NoisedCells,
-    moment_rows,
-    moment_variance,
-    product_rows,
-    product_variance,
-)
+from lexfed.sketch.estimates import noised_cells
+from lexfed.sketch.estimates.noised_cells import NoisedCells
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 ERROR = 0.05
@@ -68,7 +63,9 @@ def persons_by_site(released: ReleasedTable) -> Floats:
     if not bool((np.abs(cells) <= _HONEST).all()):
         return np.zeros(len(cells))
     tables = (NoisedCells(site, released.variance, signed=True) for site in cells)
-    return np.array([max(0.0, float(moment_rows(table).mean())) for table in tables])
+    return np.array(
+        [max(0.0, float(noised_cells.moment_rows(table).mean())) for table in tables]
+    )
 
 
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
@@ -89,15 +86,15 @@ def _of_site(site: Floats, others: Floats, released: ReleasedTable) -> Duplicate
     sites = released.table.sites
     left = NoisedCells(site, released.variance, signed=True)
     right = NoisedCells(others, (sites - 1) * released.variance, signed=True)
-    size = float(moment_rows(left).mean())
-    rest = float(moment_rows(right).mean())
-    common = float(product_rows(left, right).mean())
+    size = float(noised_cells.moment_rows(left).mean())
+    rest = float(noised_cells.moment_rows(right).mean())
+    common = float(noised_cells.product_rows(left, right).mean())
     far = reach(sites)
-    spread = math.sqrt(moment_variance(left, size))
+    spread = math.sqrt(noised_cells.moment_variance(left, size))
     if size <= far * spread:
         return DuplicateShare(0.0, 0.0)
     largest = size + far * spread
-    variance = product_variance(left, right, size, max(rest, 0.0), common)
+    variance = noised_cells.product_variance(left, right, size, max(rest, 0.0), common)
     low = common - far * math.sqrt(variance)
     return DuplicateShare(_part(common / size), _part(low / largest))
 

@@ -48,16 +48,12 @@ class FlipPlan:
         checks.in_range(0.0, _LARGEST * self.changed, budget=self.budget)
         if self.flip > MOST_FLIPPED:
             least = self.changed * math.log((1 - MOST_FLIPPED) / MOST_FLIPPED)
-            raise ConfigError(
-                [
-                    Problem(
-                        "randomised response",
-                        f"with ε = {self.budget:g} for {self.changed} bits of a person "
-                        "nearly half of all bits would be flipped",
-                        f"allow ε = {least * 1.001:.3g} or more, or fewer items",
-                    )
-                ]
+            what = (
+                f"with ε = {self.budget:g} for {self.changed} bits of a person "
+                "nearly half of all bits would be flipped"
             )
+            hint = f"allow ε = {least * 1.001:.3g} or more, or fewer items"
+            raise ConfigError([Problem("randomised response", what, hint)])
 
     @property
     def changed(self) -> int:

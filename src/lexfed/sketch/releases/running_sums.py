@@ -72,11 +72,8 @@ class TreePlan:
 
     def _moves(self, number: int) -> float:
         person = self.plan.columns[number].person
-        everywhere = replace(
-            person,
-            depth=self.levels * person.depth,
-            records=self.appearances * person.records,
-        )
+        depth, records = self.levels * person.depth, self.appearances * person.records
+        everywhere = replace(person, depth=depth, records=records)
         return person_moves([everywhere], "add-remove").l2
 
 

@@ -77,10 +77,8 @@ class TreeShape:
         bins = digest({"tree": self.bins, **numbers})
         if self.rows is None or self.nodes(level) <= LARGEST_EXACT:
             return SketchShape(SketchKind.EXACT, 1, self.nodes(level), 0, bins)
-        rows = self.rows
-        return SketchShape(
-            SketchKind.COUNT_SKETCH, rows.depth, rows.width, rows.seed, bins
-        )
+        depth, width, seed = self.rows.depth, self.rows.width, self.rows.seed
+        return SketchShape(SketchKind.COUNT_SKETCH, depth, width, seed, bins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +113,10 @@ class RangeTree:
 
     def add(self, other: "RangeTree", where: str = "tree") -> Self:
         """Return the sum of two trees of one shape; `where` names the second."""
-        _check_height(self.shape, len(other.levels), where)
+        if len(other.levels) != self.shape.height:
+            what = f"the tree has {len(other.levels)} levels, not {self.shape.height}"
+            hint = "declare the same tree at all sites"
+            raise DataError([Problem(where, what, hint)])
         both = zip(self.levels, other.levels, strict=True)
         added = tuple(ours.add(theirs, where) for ours, theirs in both)
         return type(self)(self.shape, added)
@@ -147,9 +148,3 @@ class RangeTree:
 
 def _kind(level: SketchShape) -> type[CountTable]:
     return ExactCounts if level.kind is SketchKind.EXACT else CountSketch
-
-
-def _check_height(shape: TreeShape, height: int, where: str) -> None:
-    if height != shape.height:
-        what = f"the tree has {height} levels, not {shape.height}"
-        raise DataError([Problem(where, what, "declare the same tree at all sites")])
