@@ -29,8 +29,12 @@ from lexfed.privacy.accountants import gdp
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SecureSource
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.estimates.noised_cells import NoisedCells, best_cells, inner_product
-from lexfed.sketch.estimates.similarities import distance
+from lexfed.sketch.estimates.noised_cells import (
+    NoisedCells,
+    best_cells,
+    distance,
+    inner_product,
+)
 from lexfed.sketch.releases.noised_sketch import (
     Contribution,
     GaussianColumn,

@@ -118,7 +118,7 @@ def test_rings_hold_signed_sums() -> None:
     assert ring_bits([2**23, 2**23 - 1]) == 32
     assert RING_BITS == ring.WIDTHS
     for bound in (1, 2**15 - 1, 2**15, 2**23, 2**31 - 1):
-        assert ring_bits([bound]) == ring.bits_for(bound)
+        assert ring_bits([bound]) == ring.Ring.for_bound(bound).bits
     with pytest.raises(ConfigError, match="need 33 bits") as caught:
         ring_bits([1, 2**31])
     assert "fewer units" in caught.value.hint

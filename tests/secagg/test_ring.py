@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.primitives.ring import Ring, bits_for
+from lexfed.secagg.primitives.ring import Ring
 
 RINGS = [Ring(16), Ring(24), Ring(32)]
 
@@ -28,14 +28,14 @@ def _integers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     ],
 )
 def test_the_smallest_ring_that_fits_is_chosen(bound: int, bits: int) -> None:
-    assert bits_for(bound) == bits
+    assert Ring.for_bound(bound).bits == bits
     assert Ring.for_bound(bound) == Ring(bits)
 
 
 @pytest.mark.parametrize("bound", [2**31, -1])
 def test_bounds_that_no_ring_holds_are_refused(bound: int) -> None:
     with pytest.raises(SecAggError, match="no ring of up to 32 bits"):
-        bits_for(bound)
+        Ring.for_bound(bound)
 
 
 def test_other_widths_are_refused() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.sketch.estimates import similarities
+from lexfed.sketch.estimates import noised_cells
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
 from lexfed.sketch.estimates.noised_cells import NoisedCells
 from support.sketch.trials import (
@@ -28,7 +28,7 @@ SIGNED = pytest.mark.parametrize(
 @SIGNED
 def test_union_is_unbiased_and_covered(signed: bool) -> None:
     sites = two_sites("sets")
-    answers = pair_answers(Trials(8, 64, 2.0, signed), sites, similarities.union_size)
+    answers = pair_answers(Trials(8, 64, 2.0, signed), sites, noised_cells.union_size)
     assert deviations_off(np.array([each.value for each in answers]), 300) < 6
     assert 0.93 < coverage(answers, 300) < 0.97
     # Negative control: the sum of both sizes is not the union.
@@ -44,7 +44,7 @@ def test_a_count_min_sketch_sizes_sets_better() -> None:
                 for each in pair_answers(
                     Trials(8, 64, 2.0, signed, count=500),
                     sites,
-                    similarities.union_size,
+                    noised_cells.union_size,
                 )
             ]
         )
@@ -57,7 +57,7 @@ def test_a_count_min_sketch_sizes_sets_better() -> None:
 @SIGNED
 def test_jaccard_is_covered(signed: bool) -> None:
     sites = two_sites("sets")
-    answers = pair_answers(Trials(8, 64, 1.0, signed), sites, similarities.jaccard)
+    answers = pair_answers(Trials(8, 64, 1.0, signed), sites, noised_cells.jaccard)
     assert 0.93 < coverage(answers, 80 / 300) < 0.97
     assert all(0 <= each.low <= each.value <= each.high <= 1 for each in answers)
     # Negative control: the share of the smaller set is another value.
@@ -68,7 +68,7 @@ def test_jaccard_is_covered(signed: bool) -> None:
 def test_cosine_is_covered(kind: str, signed: bool) -> None:
     f, g = two_sites(kind)
     truth = float(f @ g / np.sqrt((f @ f) * (g @ g)))
-    answers = pair_answers(Trials(8, 64, 1.0, signed), (f, g), similarities.cosine)
+    answers = pair_answers(Trials(8, 64, 1.0, signed), (f, g), noised_cells.cosine)
     assert 0.93 < coverage(answers, truth) < 0.97
     # Negative control: a value two deviations away is not covered so often.
     away = truth - 2 * np.sqrt(np.mean([each.variance for each in answers]))
@@ -90,7 +90,7 @@ def test_distance_is_covered_with_public_and_noised_totals(
         return from_variance(exact + deviation * rng.standard_normal(), deviation**2)
 
     def ask(left: NoisedCells, right: NoisedCells) -> Estimate:
-        return similarities.distance(left, right, total(totals[0]), total(totals[1]))
+        return noised_cells.distance(left, right, total(totals[0]), total(totals[1]))
 
     answers = pair_answers(Trials(8, 64, 2.0, signed), (f, g), ask)
     assert 0.93 < coverage(answers, truth) < 0.97
@@ -104,8 +104,8 @@ def test_what_is_lost_in_the_noise_is_refused() -> None:
     left, right = (
         NoisedCells(9 * rng.standard_normal((5, 64)), 81.0, True) for _ in range(2)
     )
-    for ask in (similarities.jaccard, similarities.cosine):
+    for ask in (noised_cells.jaccard, noised_cells.cosine):
         with pytest.raises(DataError, match="cannot be told from zero"):
             ask(left, right)
     with pytest.raises(DataError, match="a total"):
-        similarities.distance(left, right, from_variance(5, 0), from_variance(5, 9))
+        noised_cells.distance(left, right, from_variance(5, 0), from_variance(5, 9))

@@ -8,9 +8,8 @@
     shares         vectors shared among several aggregators
     encrypted      sums under homomorphic encryption, with a key holder
 
-Start with `mask_sessions.site` and `mask_sessions.server_rounds`, which list the calls
-of a round. Nothing here opens a connection, reads a clock or knows what the vectors
-mean; `lexfed.federation` brings vectors and transport. Messages, digests and records
+Start with `mask_sessions.site` and `mask_sessions.server_rounds`. Nothing here opens a
+connection, reads a clock or knows what the vectors mean. Messages, digests and records
 are formats that other parties check: their bytes, and the strings that go into hashes
 and keys, must stay as they are.
 """

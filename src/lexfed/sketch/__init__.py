@@ -9,8 +9,8 @@
     joining    how many people two organisations share, before they join
     sharing    sums and overlaps that are only ever opened with noise
 
-Start with `tables.counts` and `releases.noised_sketch`; docs/theory/sketches.md has the
-formulas. A table without noise is as private as its data, and nothing here is released
-by itself: `lexfed.federation` and `lexfed.run` charge and send. Estimates may be
-improved freely; sensitivities and events may not change without their proofs.
+Start with `tables.counts` and `releases.noised_sketch`; formulas are in
+docs/theory/sketches.md. Nothing here is released by itself: `lexfed.federation` and
+`lexfed.run` charge and send. Sensitivities and events may not change without their
+proofs.
 """

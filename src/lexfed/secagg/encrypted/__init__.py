@@ -6,7 +6,6 @@
     tenseal_bfv  the only module that uses TenSEAL (`lexfed[he]`), once it is needed
     parties      the state machines of site, server and key holder; their messages
 
-Start with `parties`, which has the messages. The key holder decrypts one sum a round,
-and only after the fingerprints agree: BFV can be bent, and whoever gets a crafted
-ciphertext decrypted learns others. Server and readers of an opened sum need no TenSEAL.
+Start with `parties`. The key holder decrypts one sum a round, and only after the
+fingerprints agree: whoever gets a crafted ciphertext decrypted learns others.
 """

@@ -58,7 +58,11 @@ class _Scheme:
                 parameters, False, seal.SEC_LEVEL_TYPE.TC128
             )
             self.encoder = seal.BatchEncoder(self.context)
-        self.version = _version(parameters)
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "parameters")
+            parameters.save(str(path))
+            # By these two bytes this SEAL marks what it writes.
+            self.version = path.read_bytes()[3:5]
 
     def load(self, into: Any, row: Coefficients, folder: str, ntt: bool) -> None:
         """Read a ciphertext or a public key from its coefficients."""
@@ -67,14 +71,6 @@ class _Scheme:
         path.write_bytes(_written(row, identity, ntt, self.version))
         with _refusing("a ciphertext or a key"):
             into.load(self.context, str(path))
-
-
-def _version(parameters: Any) -> bytes:
-    """Return the two bytes by which this SEAL marks what it writes."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "parameters")
-        parameters.save(str(path))
-        return path.read_bytes()[3:5]
 
 
 def _written(

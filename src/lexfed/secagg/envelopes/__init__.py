@@ -6,9 +6,8 @@
     sealed_messages  the envelope: kind, context, sender, payload, signature
     payloads         the payloads of masking, as bytes of known lengths
 
-Start with `sealed_messages.open_sealed`: a reader states kind, context and length
-beforehand, and nothing in a message chooses how it is parsed. A new message is a new
-number in `EnvelopeKind` and a payload; numbers are never reused. Layouts, domain
-strings and the fields of a context are the protocol itself (`PROTOCOL` is its version;
-docs/theory/secure-aggregation.md lists them for others).
+Start with `sealed_messages.open_sealed`: nothing in a message chooses how it is parsed.
+A new message is a new number in `EnvelopeKind`; numbers are never reused. Layouts,
+domain strings and the fields of a context are the protocol itself (`PROTOCOL` is its
+version; docs/theory/secure-aggregation.md lists them for others).
 """

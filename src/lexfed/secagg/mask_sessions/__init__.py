@@ -7,9 +7,8 @@
     relay          a regional node that adds masked vectors
     round_record   evidence that sites agreed to one sum, as JSON
 
-Start with `site`, which lists all messages in order. The machines have no network and
-no clock: the caller passes bytes and decides when to stop waiting. Two rules carry the
-privacy of every site and must not be loosened: a refused message changes nothing, and a
-site answers once, for one list of survivors. A record has one byte form
+Start with `site`. The caller passes bytes and decides when to stop waiting. Two rules
+carry the privacy of every site and must not be loosened: a refused message changes
+nothing, and a site answers once, for one list of survivors. A record has one byte form
 (`lexfed-secagg-round-v1`), which verifiers outside of this package read.
 """

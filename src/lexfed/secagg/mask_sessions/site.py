@@ -24,7 +24,6 @@ from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
 from lexfed.secagg.envelopes import payloads
 from lexfed.secagg.envelopes.identities import Identity, check_enrolled
-from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import (
     EnvelopeKind,
     open_sealed,
@@ -250,7 +249,10 @@ class SiteSession:
         key = self._secrets.mask_key(round_number)
         add_own(total, bound, self._secrets.seed(round_number), 1)
         add_pairs(total, bound, self.name, key, peers, 1)
-        self._begin(context)
+        self._round, self._stage = context, SitePhase.MASKED
+        self._secrets.erase(round_number)  # the vector is masked: not needed again
+        for shares in self._held.values():
+            shares[: row(round_number, OWN)] = 0
         self._outgoing = OutgoingVector(terms.ring, self._seat, total)
         if count_of(len(total)):
             header = self._outgoing.header(self._cohort.agreed)
@@ -263,13 +265,6 @@ class SiteSession:
         """Return a piece of the masked vector whose header was sent, from 0."""
         self._expect(SitePhase.MASKED)
         return self._outgoing.piece(number)
-
-    def _begin(self, context: Context) -> None:
-        """Begin a round, and erase the secrets and shares of those before it."""
-        self._round, self._stage = context, SitePhase.MASKED
-        self._secrets.erase(context.round)  # the vector is masked: not needed again
-        for shares in self._held.values():
-            shares[: row(context.round, OWN)] = 0
 
     def consent(self, message: bytes) -> bytes:
         """Sign the list of the sites that answered."""

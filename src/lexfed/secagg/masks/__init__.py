@@ -7,9 +7,7 @@
     epoch_secrets  a site's secrets, their shares, commitments, and masks of a round
     vector_pieces  long vectors, piece by piece
 
-Start with `terms`, then `cohort`. The thresholds and the degrees of the graph are
-proven against a malicious server with colluding sites
-(docs/theory/secure-aggregation.md): whoever changes a bound changes the proof. Secrets
-serve one epoch, and every round has its own. The state machines that use all this are
-in `mask_sessions`.
+Start with `terms`, then `cohort`. Whoever changes a threshold or a degree of the graph
+changes a proof (docs/theory/secure-aggregation.md). Secrets serve one epoch, and every
+round has its own. The state machines that use all this are in `mask_sessions`.
 """

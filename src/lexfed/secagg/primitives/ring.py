@@ -35,7 +35,13 @@ class Ring:
     @classmethod
     def for_bound(cls, bound: int) -> Self:
         """Return the smallest ring in which sums up to `bound` in size do not wrap."""
-        return cls(bits_for(bound))
+        for bits in WIDTHS:
+            if cls(bits).fits(bound):
+                return cls(bits)
+        raise SecAggError(
+            f"no ring of up to {WIDTHS[-1]} bits holds sums up to the stated bound",
+            "choose a smaller scale, or a smaller clip",
+        )
 
     @property
     def largest(self) -> int:
@@ -116,14 +122,3 @@ class Ring:
         wide = np.zeros((length, 4), dtype=np.uint8)
         wide[:, :3] = raw.reshape(-1, 3)
         return wide.view("<u4").reshape(-1).astype(self.dtype)
-
-
-def bits_for(bound: int) -> int:
-    """Return the smallest width in which sums up to `bound` in size do not wrap."""
-    for bits in WIDTHS:
-        if Ring(bits).fits(bound):
-            return bits
-    raise SecAggError(
-        f"no ring of up to {WIDTHS[-1]} bits holds sums up to the stated bound",
-        "choose a smaller scale, or a smaller clip",
-    )

@@ -5,8 +5,6 @@
     site        the terms, and a site that deals its vector once a round
     aggregator  holds shares, signs one list of sites, adds exactly that list
 
-Start with `site`, which has the messages of a round. Fewer aggregators than a scheme
-needs learn nothing, and there is only one list of sites:
-docs/theory/secure-aggregation.md. The bytes of `packed` tell schemes apart in the
-digest that all agree on.
+Start with `site`. Fewer aggregators than a scheme needs learn nothing, and there is
+only one list of sites: docs/theory/secure-aggregation.md.
 """

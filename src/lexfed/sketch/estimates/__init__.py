@@ -2,8 +2,7 @@
 """Answers from noised sketches: unbiased values with 95 % intervals.
 
     intervals     a value with its variance and interval
-    noised_cells  hashed tables: counts, totals, inner products, moments
-    similarities  union, Jaccard, cosine and distance of two hashed tables
+    noised_cells  hashed tables: counts, totals, products, moments, ratios of two
     range_counts  trees: counts of ranges, and quantiles
     flipped_bits  Bloom filters: sizes of sets, unions and intersections
     common_mass   the common mass of two histograms

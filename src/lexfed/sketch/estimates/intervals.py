@@ -114,16 +114,12 @@ def jackknife(rows: RowEstimates, ratio: Callable[[RowEstimates], float]) -> Est
     return _student(value, variance, depth - 1)
 
 
-def _student(
-    value: float, variance: float, freedom: int, confidence: float = CONFIDENCE
-) -> Estimate:
-    reach = student_quantile(confidence, freedom) * math.sqrt(variance)
+def _student(value: float, variance: float, freedom: int) -> Estimate:
+    reach = student_quantile(CONFIDENCE, freedom) * math.sqrt(variance)
     return Estimate(value, variance, value - reach, value + reach)
 
 
-def summed_estimates(
-    parts: Sequence[tuple[Estimate, float]], confidence: float = CONFIDENCE
-) -> Estimate:
+def summed_estimates(parts: Sequence[tuple[Estimate, float]]) -> Estimate:
     """The sum of independent estimates, each with its degrees of freedom.
 
     A known variance has infinitely many; the sum V^2 / sum (V_i^2 / freedom_i), rounded
@@ -134,8 +130,8 @@ def summed_estimates(
     uncertain = sum(each.variance**2 / freedom for each, freedom in parts)
     freedom = variance**2 / uncertain if uncertain else math.inf
     if freedom > _NEARLY_NORMAL:
-        return from_variance(value, variance, confidence)
-    return _student(value, variance, max(int(freedom), 1), confidence)
+        return from_variance(value, variance)
+    return _student(value, variance, max(int(freedom), 1))
 
 
 def lost_in_noise(name: str) -> DataError:

@@ -137,23 +137,14 @@ class JoiningNoise:
         return noised_sketch.add_noise(wide, tables, source)
 
     def _laplace(self, cells: int) -> LaplacePlan:
-        return LaplacePlan(
-            NAME,
-            (
-                LaplaceColumn("keys", None, _KEYS, cells, self.table),
-                LaplaceColumn("people", None, _COUNT, 1, self.count),
-            ),
-        )
+        keys = LaplaceColumn("keys", None, _KEYS, cells, self.table)
+        count = LaplaceColumn("people", None, _COUNT, 1, self.count)
+        return LaplacePlan(NAME, (keys, count))
 
     def _gaussian(self, cells: int, people: int) -> NoisePlan:
-        return NoisePlan(
-            NAME,
-            (
-                GaussianColumn("keys", None, _KEYS, cells, self.table),
-                GaussianColumn("people", None, _COUNT, 1, self.count),
-            ),
-            people,
-        )
+        keys = GaussianColumn("keys", None, _KEYS, cells, self.table)
+        count = GaussianColumn("people", None, _COUNT, 1, self.count)
+        return NoisePlan(NAME, (keys, count), people)
 
 
 @dataclass(frozen=True)

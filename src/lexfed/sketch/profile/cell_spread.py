@@ -190,7 +190,8 @@ class PersonTotal:
 
 
 def _together(tables: Sequence[ReleasedTable]) -> Estimate:
-    sums = [_sum(table) for table in tables]
+    pools = [pooled(table) for table in tables]
+    sums = [(float(counts.sum()), each * counts.size) for counts, each in pools]
     exact = [value for value, variance in sums if not variance]
     if exact:
         return from_variance(exact[0], 0.0)
@@ -199,8 +200,3 @@ def _together(tables: Sequence[ReleasedTable]) -> Estimate:
         return Estimate(0.0, math.inf, -math.inf, math.inf)
     value = sum(value / variance for value, variance in sums) / precision
     return from_variance(value, 1 / precision)
-
-
-def _sum(released: ReleasedTable) -> tuple[float, float]:
-    counts, variance = pooled(released)
-    return float(counts.sum()), variance * counts.size

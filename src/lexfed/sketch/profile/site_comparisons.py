@@ -20,9 +20,9 @@ from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate, normal_quant
 from lexfed.sketch.estimates.noised_cells import (
     NoisedCells,
     inner_product,
+    jaccard,
     second_moment,
 )
-from lexfed.sketch.estimates.similarities import jaccard
 from lexfed.sketch.profile.answers import (
     ProfiledNumber,
     SiteDistance,

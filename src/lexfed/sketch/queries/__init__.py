@@ -6,9 +6,8 @@
     duplicates        the share of a site's persons that are at other sites
     drift             columns of a model as few cells; do two histograms differ?
 
-Start with `requested_tables`. One person moves a requested table by at most the root of
-its depth, whatever the values are and whatever ends or prefixes a coordinator sends:
-every value has exactly one cell, and that must stay. The other modules are functions of
-released tables alone, so they cost nothing and anybody can repeat them.
-`RequestedTable` is written into a run's programme: its fields are a format.
+Start with `requested_tables`: one person moves a table by the root of its depth at
+most, since every value has exactly one cell, and that must stay. The other modules are
+functions of released tables alone: anybody can repeat them. The fields of
+`RequestedTable` are a format, of a run's programme.
 """

@@ -6,9 +6,7 @@
     overlap_plan    overlaps of all pairs of sites: sensitivity, noise, price, estimates
     beaver_triples  products of shared matrices, and a test that shares are bits
 
-Start with `sum_plan` or `overlap_plan`. `lexfed.federation` brings these together with
-the shares, masks and messages of `lexfed.secagg`, which is not imported here. The
-digest of a plan is in the context of every mask and share: its fields are a format.
-That shares are bits is part of the privacy of other sites, so the test in
-`beaver_triples` belongs to the price in `overlap_plan`.
+Start with `sum_plan` or `overlap_plan`. The digest of a plan is in the context of every
+mask and share: its fields are a format. That shares are bits is part of the privacy of
+other sites, so the test in `beaver_triples` belongs to the price in `overlap_plan`.
 """

@@ -112,9 +112,8 @@ class OverlapPlan:
             attained, and never rounded down.
         """
         n, p = self.sites, self.places
-        pairs = ReleaseGroup(
-            "pairs", root_above(p * (n - p) + p * (p - 1) // 2), self.sigma
-        )
+        moved = p * (n - p) + p * (p - 1) // 2
+        pairs = ReleaseGroup("pairs", root_above(moved), self.sigma)
         sizes = ReleaseGroup("sizes", root_above(p), self.sigma)
         return Release(
             name=self.name,

@@ -181,7 +181,8 @@ class SharedPlan:
         if len(self.shapes) != len(columns):
             raise ValueError("expected one shape for each column of the plan")
         for column, shape in zip(columns, self.shapes, strict=True):
-            if not _fits(column, shape):
+            signed = _COUNTS.get(shape.kind) == column.person.signed
+            if not signed or column.shape != (shape.depth, shape.width):
                 raise ValueError(
                     f"column `{column.name}`: expected a shape of the planned depth, "
                     "width and signs"
@@ -282,13 +283,6 @@ class SharedPlan:
         cells = [shape.cells for shape in self.shapes]
         ends: list[int] = np.cumsum(cells)[:-1].tolist()
         return ends
-
-
-def _fits(column: GaussianColumn, shape: SketchShape) -> bool:
-    return (
-        column.shape == (shape.depth, shape.width)
-        and _COUNTS.get(shape.kind) == column.person.signed
-    )
 
 
 def implausibilities(plan: SharedPlan, sketch: NoisedSketch) -> tuple[Problem, ...]:
