@@ -183,10 +183,7 @@ class ServerSession(Collector):
         )
 
     def begin(self, round_number: int, model: bytes, length: int | None = None) -> None:
-        """Begin a round of vectors as long as the terms allow, or of `length` values.
-
-        Rounds count from 1 and only go up; one that was not finished is given up.
-        """
+        """Begin a round of `length` values, as agreed by default; rounds go up."""
         terms = self._setting.terms
         if not self._round.round < round_number <= terms.rounds:
             raise SecAggError(f"round {round_number} is over, or not in this epoch")

@@ -27,7 +27,6 @@ class MaskTerms:
     """The public terms that bind the sums of an epoch.
 
     Attributes:
-        rounds: how many rounds one set-up serves.
         colluders: how many sites may work together with the server.
         least_sites: fewest sites whose sum may be opened.
         length: most values in a vector; each round says how many it has.

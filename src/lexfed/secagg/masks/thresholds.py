@@ -37,9 +37,7 @@ class Threshold:
 
     @classmethod
     def malicious(cls, sites: int, colluders: int, dropouts: int = 0) -> Self:
-        """Return the smallest threshold that a malicious server cannot circumvent.
-
-        Cohorts that cannot lose `dropouts` sites without losing the round are refused.
+        """Return the smallest threshold against a lying server, or refuse the dropouts.
 
         Guarantees:
             2t > sites + colluders, and no smaller t has it.
@@ -188,14 +186,14 @@ def neighbours(sites: int, seed: bytes, degree: int) -> tuple[tuple[int, ...], .
         return tuple(tuple(x for x in places if x != site) for site in places)
     if degree % 2:
         raise ValueError(f"expected an even `degree` below {sites - 1}, got: {degree}")
-    circle = sorted(range(sites), key=lambda place: _draw(seed, place))
+    domain = b"lexfed secagg graph" + seed
+    drawn = [
+        sha256(domain + place.to_bytes(8, "big")).digest() for place in range(sites)
+    ]
+    circle = sorted(range(sites), key=lambda place: drawn[place])
     steps = [step for step in range(-degree // 2, degree // 2 + 1) if step]
     joined: dict[int, tuple[int, ...]] = {}
     for place, site in enumerate(circle):
         near = (circle[(place + step) % sites] for step in steps)
         joined[site] = tuple(sorted(near))
     return tuple(joined[site] for site in range(sites))
-
-
-def _draw(seed: bytes, place: int) -> bytes:
-    return sha256(b"lexfed secagg graph" + seed + place.to_bytes(8, "big")).digest()

@@ -51,8 +51,6 @@ class NoisedBins:
 def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
     """The sum of min(p, q) over bins, from 0 to 1.
 
-    The bootstrap's seed is fixed: a question asked again has the same answer.
-
     Guarantees:
         The interval covers the truth in 92 % of releases or more, where the noise of a
         bin is up to 2 % of the total and the noise of the total 15 %, for equal, near,
@@ -61,7 +59,7 @@ def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
     if left.counts.shape != right.counts.shape:
         raise ValueError("expected two histograms of the same bins")
     difference = left.shares - right.shares
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(0)  # a question asked again has the same answer
     noise = left.errors(rng, _DRAWS) - right.errors(rng, _DRAWS)
     observed = float(np.abs(difference).sum()) / 2
     sizes = [_sizes(path, noise, observed) for path in _paths(difference, noise)]

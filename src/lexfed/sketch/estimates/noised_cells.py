@@ -149,8 +149,7 @@ def total_rows(table: NoisedCells) -> RowEstimates:
 def total(table: NoisedCells) -> Estimate:
     """The sum of all counts of a Count-Min sketch; of a set, its size.
 
-    No collision touches it. Sums and centred rows of Gaussian noise are independent, so
-    a total and a product or a moment of the same table err independently.
+    Under Gaussian noise it errs independently of the table's products and moments.
 
     Guarantees:
         The value is unbiased, the variance exact, and the coverage 95 %.
@@ -211,11 +210,7 @@ def product_variance(
     product: float,
     fourth: float = 0.0,
 ) -> float:
-    """Variance of the inner product <f, g>, from shape and noise of the tables.
-
-    The moments are |f|^2 and |g|^2; `fourth`, the sum of f^2 g^2, is 0 for an upper
-    bound.
-    """
+    """Variance of the inner product; `fourth`, sum f^2 g^2, is 0 for an upper bound."""
     f, g = max(left_moment, 0.0), max(right_moment, 0.0)
     s, t = left.noise_variance, right.noise_variance
     collisions = max(f * g + product**2 - 2 * fourth, 0.0) / left.width

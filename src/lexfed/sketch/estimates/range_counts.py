@@ -28,8 +28,7 @@ _AT_ONCE = 256
 class NoisedTree:
     """Levels of a tree that are counted exactly, each node with independent noise.
 
-    The coarsest level is first, and each has `branching` times as many nodes as the one
-    before; `noise_variances` are those of a node at each level, above zero.
+    The coarsest level is first, and each has `branching` times more nodes.
     """
 
     branching: int

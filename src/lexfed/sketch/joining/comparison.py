@@ -59,9 +59,8 @@ def compare(
     first = _people(left, "the number of people on the left")
     second = _people(right, "the number of people on the right")
     product = float(one.cells @ two.cells)
-    variance = _variance(
-        narrow, first.value, second.value, product, variance_one, variance_two
-    )
+    sizes, noises = (first.value, second.value), (variance_one, variance_two)
+    variance = _variance(narrow, sizes, product, noises)
     both = from_variance(product, variance)
     total = first.value + second.value
     spread = first.variance + second.variance
@@ -95,22 +94,17 @@ def combined_price(left: OfferedSketch, right: OfferedSketch) -> tuple[float, fl
     plain = sum(side.epsilon for side in sides)
     if left.delta is None and right.delta is None:
         return plain, 0.0
-    delta = _deltas(sides)
+    delta = sum(side.delta or 0.0 for side in sides)
+    for side in sides:
+        if side.delta is None:
+            # So little that a float would lose it: the next float holds it.
+            more = delta + delta_sampler(side.event.samples, side.epsilon)
+            delta = math.nextafter(more, math.inf)
     mu = math.hypot(*(1.0 / side.event.noise_multiplier for side in sides))
     # At an epsilon above that which is found, if it is: never too little.
     sampler = delta_sampler(sum(side.event.samples for side in sides), plain)
     # Both hold; adding up epsilons is the better one for a pure and a Gaussian sketch.
     return min(plain, gdp.epsilon_from(mu, max(0.0, delta - sampler))), delta
-
-
-def _deltas(sides: tuple[OfferedSketch, OfferedSketch]) -> float:
-    total = sum(side.delta or 0.0 for side in sides)
-    for side in sides:
-        if side.delta is None:
-            # So little that a float would lose it: the next float holds it.
-            more = total + delta_sampler(side.event.samples, side.epsilon)
-            total = math.nextafter(more, math.inf)
-    return total
 
 
 def _folded(sketch: OfferedSketch, width: int) -> tuple[OfferedSketch, float]:
@@ -131,22 +125,13 @@ def _people(sketch: OfferedSketch, name: str) -> Estimate:
 
 
 def _variance(
-    width: int,
-    left: float,
-    right: float,
-    both: float,
-    left_noise: float,
-    right_noise: float,
+    width: int, sizes: tuple[float, float], both: float, noises: tuple[float, float]
 ) -> float:
+    (left, right), (s, t) = sizes, noises
     # The truth lies between 0 and the smaller set; a variance below zero is none.
     shared = min(max(both, 0.0), left, right)
     collisions = max(left * right + shared**2 - 2 * shared, 0.0) / width
-    return (
-        collisions
-        + right_noise * left
-        + left_noise * right
-        + width * left_noise * right_noise
-    )
+    return collisions + t * left + s * right + width * s * t
 
 
 def _share(both: Estimate, part: Estimate) -> Estimate:

@@ -54,11 +54,7 @@ MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public agreement: neither side has more people than `size`.
-
-    One person of a side pays `epsilon` whenever that side tells a number; one too small
-    to be useful is refused, with the smallest useful one.
-    """
+    """The public agreement: at most `size` people each, who pay for a told number."""
 
     size: int
     epsilon: float

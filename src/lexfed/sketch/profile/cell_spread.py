@@ -29,10 +29,7 @@ from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 @dataclass(frozen=True)
 class QuantileSpan:
-    """Cells in which a share of all values may be reached, from `low` to `high`.
-
-    It is most likely reached in `cell`, after `share` (0 to 1) of the way through it.
-    """
+    """The cells from `low` to `high` that may reach a share; most likely `cell`."""
 
     cell: int
     share: float

@@ -27,10 +27,7 @@ _HONEST = 2.0**53
 
 @dataclass(frozen=True)
 class DuplicateShare:
-    """The estimated part of a site's persons that are at other sites, in [0, 1].
-
-    It is 0 where the site's size is lost in the noise; all `at_least` hold at once.
-    """
+    """The estimated part of a site's persons elsewhere; 0 if it is lost in noise."""
 
     part: float
     at_least: float

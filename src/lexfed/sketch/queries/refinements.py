@@ -104,13 +104,11 @@ def prefixes_after(released: ReleasedTable, level: int) -> Floats:
         No prefix has ended, and each is one that was asked and a pair that a text can
         have.
     """
-    prefixes = [
-        prefix for prefix, _ in standing_out(released) if not is_ended(prefix[-1])
-    ]
-    if level != released.table.level + 1:
-        raise ValueError(
-            f"expected level {released.table.level + 1} next, got: {level}"
-        )
+    found = [prefix for prefix, _ in standing_out(released)]
+    prefixes = [prefix for prefix in found if not is_ended(prefix[-1])]
+    following = released.table.level + 1
+    if level != following:
+        raise ValueError(f"expected level {following} next, got: {level}")
     kept = np.full((MOST_PREFIXES, level - 1), -1.0)
     for at, prefix in enumerate(prefixes[:MOST_PREFIXES]):
         kept[at] = prefix

@@ -142,9 +142,7 @@ class ReleasedTable:
 
 @cache
 def double_edges() -> Floats:
-    """Return the edges of the cells of doubles, rising, [DOUBLES + 1].
-
-    Cell i holds the numbers from edge i to below edge i + 1; outer cells all beyond.
+    """Return the rising edges of the cells of doubles; cell i begins with edge i.
 
     Guarantees:
         The same bits on every machine: no power is computed.

@@ -110,8 +110,8 @@ def release_laplace(
 ) -> NoisedSketch:
     """Charge for a noised sketch, then draw the noise.
 
-    `tables` are exact counts, int64 [depth, width], each person in them bounded as the
-    plan says. Other tables, and counts that floats would not hold, are refused.
+    `tables` are exact counts, int64 [depth, width], of persons bounded as the plan
+    says.
 
     Guarantees:
         The ledger is charged `plan.event()` before a bit of noise is drawn.

@@ -63,18 +63,15 @@ class TreePlan:
             clips; somebody who comes in the first round only moves them that far.
             Every noise of every node is counted.
         """
-        groups = tuple(
-            ReleaseGroup(column.name, self._moves(number), column.sigma)
-            for number, column in enumerate(self.plan.columns)
-        )
+        groups = []
+        for column in self.plan.columns:
+            depth = self.levels * column.person.depth
+            records = self.appearances * column.person.records
+            everywhere = replace(column.person, depth=depth, records=records)
+            clip = person_moves([everywhere], "add-remove").l2
+            groups.append(ReleaseGroup(column.name, clip, column.sigma))
         event = self.plan.event()
-        return replace(event, groups=groups, samples=self.rounds * event.samples)
-
-    def _moves(self, number: int) -> float:
-        person = self.plan.columns[number].person
-        depth, records = self.levels * person.depth, self.appearances * person.records
-        everywhere = replace(person, depth=depth, records=records)
-        return person_moves([everywhere], "add-remove").l2
+        return replace(event, groups=tuple(groups), samples=self.rounds * event.samples)
 
 
 class RunningSums:

@@ -48,8 +48,6 @@ class OverlapPlan:
     """The computation and its charge; public, the same for everybody.
 
     Attributes:
-        sites: how many may take part.
-        shape: of every site's filter.
         sigma: deviation of the Gaussian noise that is charged, on every count.
         places: bound on the sites at which one unit of the ledger is.
         reads: the tier of the keys; None if only presence is revealed.

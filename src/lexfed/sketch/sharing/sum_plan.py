@@ -156,17 +156,12 @@ def opened_sketch(
         hint = "open the sum of the planned tables"
         raise DataError([Problem(f"sketch `{masked.plan.name}`", what, hint)])
     ends = np.cumsum([column.cells for column in columns])[:-1]
-    tables = tuple(
-        NoisedTable(
-            column.name,
-            part.reshape(column.shape).astype(np.float64),
-            float(2 * half * present),
-        )
-        for column, part, half in zip(
-            columns, np.split(total, ends), masked.halves(), strict=True
-        )
-    )
-    return NoisedSketch(tables, masked.event(), private)
+    tables = []
+    parts = zip(columns, np.split(total, ends), masked.halves(), strict=True)
+    for column, part, half in parts:
+        cells = part.reshape(column.shape).astype(np.float64)
+        tables.append(NoisedTable(column.name, cells, float(2 * half * present)))
+    return NoisedSketch(tuple(tables), masked.event(), private)
 
 
 @dataclass(frozen=True)
@@ -228,10 +223,8 @@ class SharedPlan:
             raise DataError([Problem(where, what, "plan the same tables everywhere")])
         for at, shape in enumerate(self.shapes):
             header = headers[at * HEADER_BYTES : (at + 1) * HEADER_BYTES]
-            name = self.masked.plan.columns[at].name
-            shape.check_same(
-                SketchShape.from_bytes(header), f"{where}, column `{name}`"
-            )
+            column = f"{where}, column `{self.masked.plan.columns[at].name}`"
+            shape.check_same(SketchShape.from_bytes(header), column)
 
     def share(
         self, tables: Sequence[CountTable], ledger: Ledger, source: RandomSource
@@ -254,7 +247,8 @@ class SharedPlan:
 
     def packed(self, total: Integers) -> bytes:
         """Return an opened sum in few bytes; each table has noise of its own size."""
-        parts = [pack_integers(part) for part in np.split(total, self._ends)]
+        ends = np.cumsum([shape.cells for shape in self.shapes])[:-1]
+        parts = [pack_integers(part) for part in np.split(total, ends)]
         sizes = (len(part).to_bytes(_SIZE, "big") for part in parts)
         return b"".join(size + part for size, part in zip(sizes, parts, strict=True))
 
@@ -266,23 +260,14 @@ class SharedPlan:
         """
         tables, at = [], 0
         for shape in self.shapes:
-            size = int.from_bytes(data[at : at + _SIZE], "big")
-            at += _SIZE
-            part = data[at : at + size]
-            tables.append(
-                unpack_integers(part, shape.cells, self.masked.bound(), where)
-            )
-            at += size
+            start = at + _SIZE
+            at = start + int.from_bytes(data[at:start], "big")
+            part, bound = data[start:at], self.masked.bound()
+            tables.append(unpack_integers(part, shape.cells, bound, where))
         if at != len(data):
             what = "there are bytes after the last table"
             raise DataError([Problem(where, what, "ask for the tables again")])
         return np.concatenate(tables)
-
-    @property
-    def _ends(self) -> list[int]:
-        cells = [shape.cells for shape in self.shapes]
-        ends: list[int] = np.cumsum(cells)[:-1].tolist()
-        return ends
 
 
 def implausibilities(plan: SharedPlan, sketch: NoisedSketch) -> tuple[Problem, ...]:

@@ -160,10 +160,8 @@ class TextDomain:
             texts = cast(Sequence[str], unique)
             if max(map(len, texts), default=0) <= self.longest:
                 return
-        _refuse(np.array([not self._holds(value) for value in values]), where)
-
-    def _holds(self, value: object) -> bool:
-        return isinstance(value, str) and len(value) <= self.longest
+        held = [isinstance(text, str) and len(text) <= self.longest for text in values]
+        _refuse(~np.array(held, dtype=np.bool_), where)
 
 
 def _refuse(outside: Bools, where: str) -> None:
@@ -186,9 +184,7 @@ def flattened_values(
 def bounded_items(
     persons: Integers, items: ItemKeys, most: int, *, once: bool = False
 ) -> ItemKeys:
-    """Keep the first `most` items of every person, in the order of records.
-
-    `persons` has the person of each item; with `once` a person's equal items are one.
+    """Keep each person's first `most` items in order, equal ones only `once` if asked.
 
     Guarantees:
         Nobody contributes more than `most` items.
