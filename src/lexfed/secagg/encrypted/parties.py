@@ -261,9 +261,8 @@ class KeyHolder:
         receipts = payloads.read_bundle(opened.payload[:cut])
         read = [self._read(context, receipt) for receipt in receipts]
         seats = [setting.sites.point(each.sender) - 1 for each in read]
-        payloads.read_seats(
-            payloads.pack_seats(seats), len(setting.sites)
-        )  # in order, nobody twice
+        # In order, and nobody twice.
+        payloads.read_seats(payloads.pack_seats(seats), len(setting.sites))
         check_size(len(read), setting.terms.least_sites, "a sum")
         rows = ciphertexts.unpack(opened.payload[cut:], setting.moduli, "a sum")
         self._last = round_number

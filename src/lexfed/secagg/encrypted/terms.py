@@ -139,9 +139,8 @@ class EncryptionSetting(EpochSetting):
         if (len(self.server), len(self.holder)) != (1, 1):
             raise ValueError("expected one server and one key holder")
         # A party with all ciphertexts and the key has all updates.
-        if self.server.public(self.server.names[0]) == self.holder.public(
-            self.holder.names[0]
-        ):
+        server, holder = self.server.names[0], self.holder.names[0]
+        if self.server.public(server) == self.holder.public(holder):
             raise ValueError("expected a key holder other than the server")
         moduli_for(self.terms.bound, len(self.sites))
 
@@ -163,12 +162,8 @@ class EncryptionSetting(EpochSetting):
     @property
     def agreed(self) -> bytes:
         """SHA-256 of policy, server, key holder, terms and primes."""
-        numbers = (DEGREE, self.moduli.plain, self.moduli.cipher)
-        parts = (
-            self.policy,
-            self.server.digest,
-            self.holder.digest,
-            self.terms.packed(),
-            *(number.to_bytes(8, "big") for number in numbers),
-        )
+        digests = (self.policy, self.server.digest, self.holder.digest)
+        moduli = (DEGREE, self.moduli.plain, self.moduli.cipher)
+        numbers = (number.to_bytes(8, "big") for number in moduli)
+        parts = (*digests, self.terms.packed(), *numbers)
         return sha256(b"lexfed he terms\x00" + b"".join(parts)).digest()

@@ -78,14 +78,8 @@ class EpochSetting(ABC):
 
     def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
         """Return the context of a round; of the set-up by default."""
-        return Context(
-            self.session,
-            self.epoch,
-            round_number,
-            model,
-            self.agreed,
-            self.sites.digest,
-        )
+        policy, roster = self.agreed, self.sites.digest
+        return Context(self.session, self.epoch, round_number, model, policy, roster)
 
 
 def derived_key(secret: bytes, context: bytes, purpose: str, size: int = 32) -> bytes:

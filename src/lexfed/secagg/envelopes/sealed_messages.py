@@ -108,21 +108,10 @@ def _head(kind: EnvelopeKind, context: Context, sender: str, length: int) -> byt
         raise SecAggError(f"a name has 1 to {_LONGEST_NAME} bytes, not {len(name)}")
     if length > _LONGEST_PAYLOAD:
         raise SecAggError(f"a message of {length} bytes is too long")
-    return b"".join(
-        (
-            _MAGIC,
-            bytes((PROTOCOL, kind)),
-            context.session,
-            context.epoch.to_bytes(8, "big"),
-            context.round.to_bytes(8, "big"),
-            context.model,
-            context.policy,
-            context.roster,
-            bytes((len(name),)),
-            name,
-            length.to_bytes(4, "big"),
-        )
-    )
+    numbers = (context.epoch.to_bytes(8, "big"), context.round.to_bytes(8, "big"))
+    place = (context.session, *numbers, context.model, context.policy, context.roster)
+    named = bytes((len(name),)) + name + length.to_bytes(4, "big")
+    return b"".join((_MAGIC, bytes((PROTOCOL, kind)), *place, named))
 
 
 def signed_bytes(

@@ -56,14 +56,8 @@ class MaskTerms:
 
     def packed(self) -> bytes:
         """Return the bytes that are hashed."""
-        numbers = (
-            self.rounds,
-            self.colluders,
-            self.least_sites,
-            self.ring.bits,
-            self.length,
-            self.least_change,
-        )
+        numbers = [self.rounds, self.colluders, self.least_sites, self.ring.bits]
+        numbers += [self.length, self.least_change]
         return b"".join(number.to_bytes(4, "big") for number in numbers)
 
 

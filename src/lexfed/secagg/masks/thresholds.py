@@ -139,9 +139,8 @@ def most_colluders(sites: int, colluders: int, degree: int) -> int:
 
 def split_bound(sites: int, colluders: int, dropouts: int, degree: int) -> float:
     """Return the bound on honest sites falling apart."""
-    return (
-        sites**2 / 2 * hypergeometric_tail(sites, colluders, degree, degree - dropouts)
-    )
+    tail = hypergeometric_tail(sites, colluders, degree, degree - dropouts)
+    return sites**2 / 2 * tail
 
 
 def loss_bound(sites: int, dropouts: int, degree: int, shares: int) -> float:
@@ -153,14 +152,12 @@ def hypergeometric_tail(population: int, marked: int, drawn: int, least: int) ->
     """Return P[Hyp >= least], that many marked ones among those drawn."""
     lowest = max(least, 0, drawn - (population - marked))
     total = _log_choose(population, drawn)
-    return sum(
-        exp(
-            _log_choose(marked, hits)
-            + _log_choose(population - marked, drawn - hits)
-            - total
-        )
+    rest = population - marked
+    logarithms = (
+        _log_choose(marked, hits) + _log_choose(rest, drawn - hits) - total
         for hits in range(lowest, min(marked, drawn) + 1)
     )
+    return sum(map(exp, logarithms))
 
 
 def _log_choose(n: int, k: int) -> float:

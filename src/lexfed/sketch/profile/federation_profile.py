@@ -102,9 +102,8 @@ class ColumnProfile:
         answers.check(shares in ((), number_summaries.SHARES), "all quantiles, or none")
         if self.range is not None:
             low, high = self.range
-            answers.check(
-                math.isfinite(high - low) and low < high, "a range that rises"
-            )
+            rises = math.isfinite(high - low) and low < high
+            answers.check(rises, "a range that rises")
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -184,18 +183,14 @@ def build_profile(
     everybody = PersonTotal(counts)
     # A sketch of one site alone has nobody to be compared with.
     shared = [table for table in keys if table.table.sites > 1]
+    profiles = []
+    for column in columns:
+        own = [table for table in counts if table.table.column == column.name]
+        profiles.append(profile_of(column, own, everybody, sites))
     return FederationProfile(
         people=float(people),
         sites=sites,
-        columns=tuple(
-            profile_of(
-                column,
-                [table for table in counts if table.table.column == column.name],
-                everybody,
-                sites,
-            )
-            for column in columns
-        ),
+        columns=tuple(profiles),
         overlaps=tuple(pair for table in shared for pair in overlaps(table, sites)),
         elsewhere=tuple(each for table in shared for each in elsewhere(table, sites)),
     )
@@ -273,10 +268,8 @@ def _number(
     )
     if not bins:
         return replace(common, notes=("no-range",))
-    scales = [
-        number_summaries.CellScale.of(table, people.without(table))
-        for table in (*bins, *sizes)
-    ]
+    cells = number_summaries.CellScale.of
+    scales = [cells(table, people.without(table)) for table in (*bins, *sizes)]
     quantiles = number_summaries.quantiles(scales)
     found_range = number_summaries.range_of(quantiles, scales[0]) if quantiles else None
     return replace(

@@ -107,14 +107,9 @@ def _quantile(scales: Sequence[CellScale], share: float) -> ProfiledQuantile | N
     value = _near_zero(min(max(scale.value(place), low), high))
     # Far out there are sizes that nobody asked about: as good as no end.
     bottom, top = float(scales[0].edges[1]), float(scales[0].edges[-2])
-    return ProfiledQuantile(
-        share,
-        ProfiledNumber(
-            value,
-            _near_zero(low) if bottom <= low else None,
-            _near_zero(high) if high <= top else None,
-        ),
-    )
+    least = _near_zero(low) if bottom <= low else None
+    most = _near_zero(high) if high <= top else None
+    return ProfiledQuantile(share, ProfiledNumber(value, least, most))
 
 
 def _near_zero(number: float) -> float:
@@ -133,11 +128,8 @@ def range_of(known: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float,
     occupied = [float(bins.edges[cell]) for cell in spread.occupied]
     part = min(spread.hidden / (max(spread.people, 1.0) * _MUCH), 1.0) / 2
     bottom, top = known[0].at, known[-1].at
-    mirrored = ProfiledNumber(
-        -bottom.value,
-        None if bottom.high is None else -bottom.high,
-        None if bottom.low is None else -bottom.low,
-    )
+    ends_below = (None if end is None else -end for end in (bottom.high, bottom.low))
+    mirrored = ProfiledNumber(-bottom.value, *ends_below)
     low = -_end(mirrored, -occupied[0], -ends[0], part)
     return rounded(low, _end(top, occupied[1], ends[1], part), ends)
 

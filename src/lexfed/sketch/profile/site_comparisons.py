@@ -41,15 +41,10 @@ def overlaps(released: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap
     Guarantees:
         Intervals cover the truth in 93 to 97 % of seeds.
     """
-    tables = _tables(released, sites)
+    pairs = combinations(zip(sites, _tables(released, sites), strict=True), 2)
     return tuple(
-        SiteOverlap(
-            sites[i],
-            sites[j],
-            _count(inner_product(tables[i], tables[j])),
-            _jaccard(tables[i], tables[j]),
-        )
-        for i, j in combinations(range(len(sites)), 2)
+        SiteOverlap(i, j, _count(inner_product(left, right)), _jaccard(left, right))
+        for (i, left), (j, right) in pairs
     )
 
 

@@ -97,12 +97,9 @@ class LaplacePlan:
         Guarantees:
             It is that of the pure epsilon under add/remove.
         """
-        return pure_release(
-            self.name,
-            self.epsilon("add-remove"),
-            most_sensitive(column.tier for column in self.columns),
-            sum(column.cells for column in self.columns),
-        )
+        reads = most_sensitive(column.tier for column in self.columns)
+        samples = sum(column.cells for column in self.columns)
+        return pure_release(self.name, self.epsilon("add-remove"), reads, samples)
 
 
 def release_laplace(

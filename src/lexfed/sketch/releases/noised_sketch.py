@@ -207,15 +207,15 @@ class NoisePlan:
             The clips are the sensitivities of the tables, the sigmas the noise that
             `release_sketch` draws, `reads` the most sensitive tier of any column.
         """
+        columns = self.columns
         return Release(
             name=self.name,
             groups=tuple(
-                ReleaseGroup(column.name, column.clip, column.sigma)
-                for column in self.columns
+                ReleaseGroup(each.name, each.clip, each.sigma) for each in columns
             ),
             sampling_rate=1.0,
-            reads=most_sensitive([column.tier for column in self.columns]),
-            samples=sum(column.cells for column in self.columns),
+            reads=most_sensitive([column.tier for column in columns]),
+            samples=sum(column.cells for column in columns),
         )
 
     def check(self, tables: Sequence[Integers]) -> None:

@@ -225,14 +225,9 @@ class SketchShape:
 
     def to_bytes(self) -> bytes:
         """Return the shape as a header of fixed length."""
+        kind, bins = _KINDS.index(self.kind), bytes.fromhex(self.bins)
         return _HEADER.pack(
-            _MAGIC,
-            self.version,
-            _KINDS.index(self.kind),
-            self.depth,
-            self.width,
-            self.seed,
-            bytes.fromhex(self.bins),
+            _MAGIC, self.version, kind, self.depth, self.width, self.seed, bins
         )
 
     @classmethod
