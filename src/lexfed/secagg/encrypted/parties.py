@@ -73,10 +73,9 @@ class SiteEncryptor:
 
     def join(self) -> bytes:
         """Return the site's key for the epoch, signed, for the key holder."""
-        public = self._private.public_key().public_bytes_raw()
-        return seal(
-            EnvelopeKind.HE_JOIN, self._setting.context(), self._identity, public
-        )
+        public, context = self._private.public_key(), self._setting.context()
+        payload = public.public_bytes_raw()
+        return seal(EnvelopeKind.HE_JOIN, context, self._identity, payload)
 
     def accept(self, announced: bytes) -> None:
         """Take the key holder's key, once: for this epoch and for this site."""

@@ -10,9 +10,8 @@ modulo a prime q. Both follow from the terms, so nobody chooses them:
     q >= 4 t n E         a sum of n is decrypted exactly if its error is below q / 2t
 
 E = 2^12 bounds the error of a fresh ciphertext but for a chance of 2^-139 a coefficient
-(docs/theory/homomorphic.md#exact-or-refused). The key holder also measures the error of
-each sum: one that is too large is refused. Both primes are 1 modulo 2N. 60 bits are far
-below the 109 that are taken to give 128 bits of security at this N [HES18].
+(docs/theory/homomorphic.md#exact-or-refused); one that is too large is measured and
+refused. 60 bits are far below the 109 that give 128 bits of security at this N [HES18].
 """
 
 from dataclasses import dataclass

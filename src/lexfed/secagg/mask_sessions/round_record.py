@@ -141,9 +141,8 @@ class RoundRecord:
     def context(self) -> Context:
         """The context of the round's messages."""
         agreed = terms_digest(self.policy, self.server, self.terms)
-        return Context(
-            self.session, self.epoch, self.round, self.model, agreed, self.roster
-        )
+        place = (self.session, self.epoch, self.round, self.model)
+        return Context(*place, agreed, self.roster)
 
     @property
     def signed_list(self) -> bytes:

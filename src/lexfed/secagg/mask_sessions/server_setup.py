@@ -141,9 +141,8 @@ class ServerSetup(Collector):
     def close_keys(self) -> bytes:
         """Return the list of all keys, for every site that sent some."""
         self._expect(ServerPhase.ADVERTISE)
-        payload = payloads.pack_bundle(
-            [self._adverts[name] for name in sorted(self._adverts)]
-        )
+        adverts = [self._adverts[name] for name in sorted(self._adverts)]
+        payload = payloads.pack_bundle(adverts)
         self._listed = KeyList.read(self._setting, payload)
         self._next(ServerPhase.DEAL)
         return self._seal(EnvelopeKind.KEYS, payload)
@@ -164,9 +163,8 @@ class ServerSetup(Collector):
         self._expect(ServerPhase.DEAL)
         names = self._listed.names
         try:
-            self._cohort = MaskCohort.of(
-                self._setting, self._listed, tuple(sorted(self._deals))
-            )
+            seats = tuple(sorted(self._deals))
+            self._cohort = MaskCohort.of(self._setting, self._listed, seats)
         except SecAggError as error:
             silent = [name for name in names if name not in self._answered]
             raise SecAggError(error.message, error.hint, silent=silent) from error
@@ -209,10 +207,9 @@ class ServerSetup(Collector):
         inquiries = {}
         for dealer, holders in self._complaints.items():
             if all(self._is_signed(dealer, holder) for holder in holders):
-                payload = payloads.pack_seats(self._disputed(dealer))
-                inquiries[self._listed.names[dealer]] = self._seal(
-                    EnvelopeKind.INQUIRY, payload
-                )
+                name, disputed = self._listed.names[dealer], self._disputed(dealer)
+                payload = payloads.pack_seats(disputed)
+                inquiries[name] = self._seal(EnvelopeKind.INQUIRY, payload)
             else:
                 self._liars.add(dealer)
         return inquiries
@@ -245,11 +242,8 @@ class ServerSetup(Collector):
             return
         reader = Reader(opened.payload, "keys of parts")
         for holder in holders:
-            pair, part = (
-                (names[dealer], names[holder]),
-                self._deals[dealer].parts[holder],
-            )
-            peer = keys[holder].channel
+            part, peer = self._deals[dealer].parts[holder], keys[holder].channel
+            pair = (names[dealer], names[holder])
             good = is_good(self._listed.digest, pair, reader.digest(), peer, part)
             self._liars.add(holder if good else dealer)
 

@@ -257,9 +257,8 @@ class SiteSession:
         if count_of(len(total)):
             header = self._outgoing.header(self._cohort.agreed)
             return self._seal(EnvelopeKind.HEADER, header)
-        return self._seal(
-            EnvelopeKind.MASKED, self._cohort.agreed + terms.ring.pack(total)
-        )
+        whole = self._cohort.agreed + terms.ring.pack(total)
+        return self._seal(EnvelopeKind.MASKED, whole)
 
     def piece(self, number: int) -> bytes:
         """Return a piece of the masked vector whose header was sent, from 0."""

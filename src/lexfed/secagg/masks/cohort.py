@@ -45,8 +45,7 @@ class KeyList:
     def most_shown(self) -> int:
         """Most parts of one dealer that may be shown: t - 1 - c, at least one.
 
-        With the shares of all colluders these open nothing. With more, a server could
-        open sums of fewer sites than were agreed on
+        With the shares of all colluders these open nothing
         (docs/theory/secure-aggregation.md).
         """
         return self.threshold.honest - 1

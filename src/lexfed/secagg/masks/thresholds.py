@@ -165,10 +165,7 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def neighbours(sites: int, seed: bytes, degree: int) -> tuple[tuple[int, ...], ...]:
-    """Return each site's neighbours, by places from 0, sorted.
-
-    The seed is public and chosen by nobody: the hash of the signed list of keys. The
-    degree is `sites - 1`, or an even number below it.
+    """Return each site's neighbours, by places from 0, sorted, from a public seed.
 
     Guarantees:
         Each has `degree` neighbours and is its neighbours' neighbour.

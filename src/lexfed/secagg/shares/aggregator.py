@@ -82,10 +82,9 @@ class AggregatorSession:
 
     def announce(self) -> bytes:
         """Return the signed key to which sites encrypt in this epoch."""
-        key = self._channel.public_key().public_bytes_raw()
-        return seal(
-            EnvelopeKind.OPERATOR_KEY, self._setting.context(), self._identity, key
-        )
+        key, context = self._channel.public_key(), self._setting.context()
+        payload = key.public_bytes_raw()
+        return seal(EnvelopeKind.OPERATOR_KEY, context, self._identity, payload)
 
     def start(self, round_number: int, model: bytes) -> None:
         """Start a round; the remains of an earlier one are dropped."""

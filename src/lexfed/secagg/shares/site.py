@@ -105,10 +105,8 @@ def channel(
     private: X25519PrivateKey, peer: bytes, context: Context, site: str, operator: str
 ) -> AESGCM:
     """Return the cipher for one share; both ends make the same one."""
-    purpose = f"share from {site} to {operator}"
-    return AESGCM(
-        pairwise_key(private, peer, context.digest, purpose, (site, operator), 32)
-    )
+    purpose, pair = f"share from {site} to {operator}", (site, operator)
+    return AESGCM(pairwise_key(private, peer, context.digest, purpose, pair, 32))
 
 
 NONCE = bytes(12)

@@ -80,21 +80,13 @@ def set_size(filter_: FlippedBits) -> Estimate:
 
 
 def union_size(left: FlippedBits, right: FlippedBits) -> Estimate:
-    """Return the number of different items of two sets together.
-
-    Guarantees:
-        As for `set_size`.
-    """
+    """Return the number of different items of two sets; guarantees as `set_size`."""
     counted = _three(left, right)[2]
     return from_variance(counted.items, counted.variance)
 
 
 def intersection_size(left: FlippedBits, right: FlippedBits) -> Estimate:
-    """Return the number of items that two sets share.
-
-    Guarantees:
-        As for `set_size`.
-    """
+    """Return the number of items that two sets share; guarantees as `set_size`."""
     a, b, union = _three(left, right)
     width = len(left.bits)
     value = a.items + b.items - union.items

@@ -166,10 +166,8 @@ def product_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
             "expected two tables with independent noise, got one table twice; "
             "use `second_moment`"
         )
-    rows: RowEstimates = left.stretch * np.einsum(
-        "rc,rc->r", left.centred, right.centred
-    )
-    return rows
+    rows = np.einsum("rc,rc->r", left.centred, right.centred)
+    return np.asarray(left.stretch * rows)
 
 
 def moment_rows(table: NoisedCells) -> RowEstimates:
@@ -311,8 +309,7 @@ def distance(
     by_g = 2 * (j / (big_f * big_g**2) - gg / big_g**3)
     added = by_f**2 * left_total.variance + by_g**2 * right_total.variance
     reach = math.hypot(
-        known.high - known.value,
-        normal_quantile(CONFIDENCE) * added**0.5,
+        known.high - known.value, normal_quantile(CONFIDENCE) * added**0.5
     )
     value = known.value
     return Estimate(value, known.variance + added, value - reach, value + reach)
@@ -327,10 +324,7 @@ def _set_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
 def _three_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
     """Inner product and both second moments by each row, [depth, 3]."""
     product = product_rows(left, right)
-    return np.stack(
-        [product, moment_rows(left), moment_rows(right)],
-        axis=1,
-    )
+    return np.stack([product, moment_rows(left), moment_rows(right)], axis=1)
 
 
 def _denominators(name: str, *rows: RowEstimates) -> None:

@@ -78,9 +78,8 @@ class NoisedTree:
         b = self.branching
         fitted = [levels[-1]]
         variance = self.noise_variances[-1]
-        for level, noise_variance in zip(
-            levels[-2::-1], self.noise_variances[-2::-1], strict=True
-        ):
+        above = zip(levels[-2::-1], self.noise_variances[-2::-1], strict=True)
+        for level, noise_variance in above:
             children = _families(fitted[-1], b).sum(axis=-1)
             weight = b * variance / (noise_variance + b * variance)
             fitted.append(weight * level + (1 - weight) * children)
@@ -155,11 +154,7 @@ def range_count(
 def quantile(
     tree: NoisedTree, share: float, confidence: float = CONFIDENCE
 ) -> QuantileBin:
-    """The first leaf up to which a share of all values lies.
-
-    Two tests with half of the error each make the interval
-    (docs/theory/sketches.md#trees-of-counts). A total that is lost in the noise is
-    refused.
+    """The first leaf up to which a share of all values lies, by two tests.
 
     Guarantees:
         The interval covers the true leaf with this confidence at least.

@@ -22,11 +22,7 @@ from lexfed.sketch.joining.offered_sketch import OfferedSketch
 
 @dataclass(frozen=True)
 class PeopleOverlap:
-    """The comparison of two sketches; each interval holds the truth with 95 %.
-
-    `left` and `right` are the people of each, `either` those of at least one, `jaccard`
-    is both / either, and `left_share` the part of the first one's people in both.
-    """
+    """The comparison of two sketches; each interval holds the truth with 95 %."""
 
     left: Estimate
     right: Estimate

@@ -98,9 +98,8 @@ class OfferedSketch:
         """
         header, rest = _split(data, where)
         try:
-            shape = SketchShape(
-                TableKind.COUNT_SKETCH, 1, header.width, int(header.seed), header.keys
-            )
+            width, seed = header.width, int(header.seed)
+            shape = SketchShape(TableKind.COUNT_SKETCH, 1, width, seed, header.keys)
             noise = JoiningNoise(header.kind, header.table, header.count)
             cost = noise.costs(header.delta, header.width)
         except (ValueError, OverflowError) as error:

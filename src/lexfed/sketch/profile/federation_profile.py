@@ -77,10 +77,8 @@ ColumnNote = Literal[
 class ColumnProfile:
     """The profile of a column; a part that was not requested or not found is empty.
 
-    `values` that were found have the most frequent first, and `other` are persons with
-    a value that is not listed. `missing` is a share of persons; `distances` compare
-    sites that have tables of their own; `found` says that range or values come from the
-    data and not from a declaration.
+    `other` are persons with a value that is not listed. `found` says that range or
+    values come from the data, the most frequent first, and not from a declaration.
     """
 
     name: str
@@ -173,11 +171,7 @@ def build_profile(
     sites: tuple[str, ...],
     people: float,
 ) -> FederationProfile:
-    """Return the profile of a federation from all released tables, in any order.
-
-    `sites` are in the order of the tables that each of them has; `people` is public,
-    may be rough, and nothing is computed from it.
-    """
+    """Return a federation's profile; nothing is computed from its public `people`."""
     keys = [table for table in tables if table.table.domain == "keys"]
     counts = tuple(table for table in tables if table.table.domain != "keys")
     everybody = PersonTotal(counts)

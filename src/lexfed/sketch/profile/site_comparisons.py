@@ -51,11 +51,7 @@ def overlaps(released: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap
 def elsewhere(
     released: ReleasedTable, sites: Sequence[str]
 ) -> tuple[SiteDuplicates, ...]:
-    """Return the number of each site's persons that are at others.
-
-    Guarantees:
-        Intervals cover the truth in 93 to 97 % of seeds.
-    """
+    """Return the number of each site's persons at others; guarantees as `overlaps`."""
     tables = _tables(released, sites)
     total = released.counts.sum(axis=0)
     shared = []

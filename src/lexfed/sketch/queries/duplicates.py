@@ -60,9 +60,8 @@ def persons_by_site(released: ReleasedTable) -> Floats:
     if not bool((np.abs(cells) <= _HONEST).all()):
         return np.zeros(len(cells))
     tables = (NoisedCells(site, released.variance, signed=True) for site in cells)
-    return np.array(
-        [max(0.0, float(noised_cells.moment_rows(table).mean())) for table in tables]
-    )
+    sizes = (float(noised_cells.moment_rows(table).mean()) for table in tables)
+    return np.array([max(0.0, size) for size in sizes])
 
 
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:

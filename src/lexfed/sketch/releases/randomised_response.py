@@ -106,10 +106,7 @@ class FlippedFilter:
 def release_bits(
     plan: FlipPlan, event: Release, bits: Bools, ledger: Ledger, source: RandomSource
 ) -> FlippedFilter:
-    """Charge for a flipped filter, then flip its bits.
-
-    `event` is the plan's, with the filter's name and tier; `bits` are bounded as it
-    says.
+    """Charge for a flipped filter, then flip its bits, bounded as the plan says.
 
     Guarantees:
         The ledger is charged before a coin is flipped, and nothing for what is no row

@@ -35,10 +35,9 @@ SumNode = tuple[NoisedTable, ...]
 class TreePlan:
     """A tree over rounds; public, and fixed before the first round.
 
-    Attributes:
-        plan: the tables of one round; its sigmas are the noise of one node, and its
-            `people` bounds how many come in over all rounds, once for each round.
-        appearances: in how many rounds one person may come in.
+    Sigmas of the `plan` of one round are the noise of one node, and its `people` bounds
+    how many come in over all rounds, once for each round; one comes in at most
+    `appearances` rounds.
     """
 
     plan: NoisePlan

@@ -283,9 +283,8 @@ def implausibilities(plan: SharedPlan, sketch: NoisedSketch) -> tuple[Problem, .
     tests += sum(depth * (depth + 2) for depth in depths)
     chance = FALSE_ALARM / tests
     problems = []
-    for column, table, reach in zip(
-        columns, sketch.tables, plan.masked.reach(), strict=True
-    ):
+    tables = zip(columns, sketch.tables, plan.masked.reach(), strict=True)
+    for column, table, reach in tables:
         where = f"sketch `{plan.masked.plan.name}`, column `{column.name}`"
         wrong = _wrong(column, table, float(reach), chance)
         problems += [Problem(where, what, _HINT) for what in wrong]
