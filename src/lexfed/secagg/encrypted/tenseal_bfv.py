@@ -110,10 +110,8 @@ class BfvPublicKey:
         """Return a vector of values of at most t / 2 in size, encrypted."""
         starts = range(0, len(values), DEGREE)
         rows = zeros(len(starts))
-        plain, ciphertext = (
-            self._scheme.seal.Plaintext(),
-            self._scheme.seal.Ciphertext(),
-        )
+        seal = self._scheme.seal
+        plain, ciphertext = seal.Plaintext(), seal.Ciphertext()
         for row, start in zip(rows, starts, strict=True):
             block = values[start : start + DEGREE].tolist()
             self._scheme.encoder.encode(block, plain)

@@ -138,9 +138,8 @@ class SiteSession:
         """Check everybody's keys and return shares, encrypted to each of the others."""
         self._expect(SitePhase.ADVERTISED)
         enrolled, rounds = len(self._setting.sites), self._setting.terms.rounds
-        payload = self._open(
-            EnvelopeKind.KEYS, message, payloads.key_list_lengths(enrolled, rounds)
-        )
+        lengths = payloads.key_list_lengths(enrolled, rounds)
+        payload = self._open(EnvelopeKind.KEYS, message, lengths)
         listed = KeyList.read(self._setting, payload)
         if self.name not in listed.names:
             raise SecAggError(f"the key list does not have `{self.name}` in it")
@@ -212,9 +211,8 @@ class SiteSession:
         """
         self._expect(SitePhase.READY, SitePhase.COMPLAINED)
         names = self._listed.names
-        payload = self._open(
-            EnvelopeKind.INQUIRY, message, range(payloads.SEAT * len(names) + 1)
-        )
+        lengths = range(payloads.SEAT * len(names) + 1)
+        payload = self._open(EnvelopeKind.INQUIRY, message, lengths)
         holders = payloads.read_seats(payload, len(names))
         if not set(holders) <= set(self._listed.circles[self._seat]) - {self._seat}:
             raise SecAggError("an inquiry names a site that was dealt no shares")
@@ -269,9 +267,8 @@ class SiteSession:
         """Sign the list of the sites that answered."""
         self._expect(SitePhase.MASKED)
         cohort = self._cohort
-        payload = self._open(
-            EnvelopeKind.SURVIVORS, message, cohort.survivors_lengths()
-        )
+        lengths = cohort.survivors_lengths()
+        payload = self._open(EnvelopeKind.SURVIVORS, message, lengths)
         survivors = cohort.read_survivors(payload)
         if self._seat not in survivors:
             raise SecAggError(f"the list of survivors does not have `{self.name}`")

@@ -237,7 +237,6 @@ def add_pairs(
 ) -> None:
     """Add one site's masks with others to a vector, or take them off (sign -1)."""
     for other, public in peers:
-        mask = pairwise_key(
-            key, public, bound, "mask of a pair", (name, other), KEY_BYTES
-        )
+        pair = (name, other)
+        mask = pairwise_key(key, public, bound, "mask of a pair", pair, KEY_BYTES)
         add_mask(total, mask, sign if name < other else -sign)

@@ -181,10 +181,8 @@ def neighbours(sites: int, seed: bytes, degree: int) -> tuple[tuple[int, ...], .
     if degree % 2:
         raise ValueError(f"expected an even `degree` below {sites - 1}, got: {degree}")
     domain = b"lexfed secagg graph" + seed
-    drawn = [
-        sha256(domain + place.to_bytes(8, "big")).digest() for place in range(sites)
-    ]
-    circle = sorted(range(sites), key=lambda place: drawn[place])
+    drawn = [sha256(domain + at.to_bytes(8, "big")).digest() for at in range(sites)]
+    circle = sorted(range(sites), key=drawn.__getitem__)
     steps = [step for step in range(-degree // 2, degree // 2 + 1) if step]
     joined: dict[int, tuple[int, ...]] = {}
     for place, site in enumerate(circle):

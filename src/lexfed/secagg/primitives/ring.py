@@ -63,9 +63,7 @@ class Ring:
 
     def encode(self, values: Integers) -> RingWords:
         """Return signed integers as ring elements; one that does not fit is refused."""
-        if values.size and not (
-            -self.largest <= int(values.min()) and int(values.max()) <= self.largest
-        ):
+        if values.size and max(int(values.max()), -int(values.min())) > self.largest:
             raise SecAggError(
                 f"a value does not fit a ring of {self.bits} bits",
                 "choose a smaller scale or a wider ring",

@@ -83,11 +83,9 @@ def _inside(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
-def from_variance(
-    value: float, variance: float, confidence: float = CONFIDENCE
-) -> Estimate:
+def from_variance(value: float, variance: float) -> Estimate:
     """An estimate with a normal interval."""
-    reach = normal_quantile(confidence) * math.sqrt(variance)
+    reach = normal_quantile(CONFIDENCE) * math.sqrt(variance)
     return Estimate(value, variance, value - reach, value + reach)
 
 

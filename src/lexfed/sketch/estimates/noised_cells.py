@@ -246,7 +246,7 @@ def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
         The value is unbiased for 0/1 counts.
         The interval covers the truth in 93 to 97 % of seeds.
     """
-    product, f, g = _set_rows(left, right).T
+    product, f, g = _rows(left, right, sets=True).T
     return from_rows(f + g - product)
 
 
@@ -261,7 +261,7 @@ def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
         product, f, g = mean
         return float(product / (f + g - product))
 
-    rows = _set_rows(left, right)
+    rows = _rows(left, right, sets=True)
     _denominators("the union", rows[:, 1] + rows[:, 2] - rows[:, 0])
     return jackknife(rows, index).within(0.0, 1.0)
 
@@ -278,7 +278,7 @@ def cosine(left: NoisedCells, right: NoisedCells) -> Estimate:
         product, f, g = mean
         return float(product / math.sqrt(f * g))
 
-    rows = _three_rows(left, right)
+    rows = _rows(left, right)
     _denominators("a second moment", rows[:, 1], rows[:, 2])
     return jackknife(rows, angle).within(-1.0, 1.0)
 
@@ -300,7 +300,7 @@ def distance(
         if each.low <= 0:
             raise lost_in_noise("a total")
     big_f, big_g = left_total.value, right_total.value
-    product, f, g = _three_rows(left, right).T
+    product, f, g = _rows(left, right).T
     rows = f / big_f**2 + g / big_g**2 - 2 * product / (big_f * big_g)
     known = from_rows(rows)
     # Derivatives by F and by G at the means.
@@ -315,16 +315,10 @@ def distance(
     return Estimate(value, known.variance + added, value - reach, value + reach)
 
 
-def _set_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
-    """Sizes of the intersection and of both sets by each row, [depth, 3]."""
-    size = moment_rows if left.signed else total_rows
+def _rows(left: NoisedCells, right: NoisedCells, sets: bool = False) -> RowEstimates:
+    """Inner product and both second moments, or sizes of `sets`, by row, [depth, 3]."""
+    size = total_rows if sets and not left.signed else moment_rows
     return np.stack([product_rows(left, right), size(left), size(right)], axis=1)
-
-
-def _three_rows(left: NoisedCells, right: NoisedCells) -> RowEstimates:
-    """Inner product and both second moments by each row, [depth, 3]."""
-    product = product_rows(left, right)
-    return np.stack([product, moment_rows(left), moment_rows(right)], axis=1)
 
 
 def _denominators(name: str, *rows: RowEstimates) -> None:

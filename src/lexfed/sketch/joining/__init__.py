@@ -7,7 +7,6 @@
     comparison      two sketches: intersection, union, Jaccard, shares, intervals
     exact_count     private set intersection: only its size, with noise; its files
 
-Start with `terms` and `offered_sketch`; `exact_count` is the second way, for two sides
-that both follow the protocol. `keys.FORM` and the two kinds of files are formats with
-one byte form each. Callers charge before they add noise or answer.
+Start with `terms` and `offered_sketch`. `keys.FORM` and the two kinds of files are
+formats with one byte form each. Callers charge before they add noise or answer.
 """

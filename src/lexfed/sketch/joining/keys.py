@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys of people, written alike on both sides.
 
-The form in which keys are compared: NFKC (full-width letters, ligatures, composed
-marks), no white space at the ends and one space for any run of it inside, case folded.
-Nothing else: `Müller` is not `Mueller`. Blank keys belong to nobody and are left out. A
-person with several rows is one key, so one count.
+Keys are compared in NFKC (full-width letters, ligatures, composed marks), with no white
+space at the ends and one space for any run of it inside, case folded. Nothing else:
+`Müller` is not `Mueller`. Blank keys belong to nobody and are left out. A person with
+several rows is one key, so one count.
 """
 
 import unicodedata

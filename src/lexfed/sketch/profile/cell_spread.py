@@ -105,7 +105,7 @@ class Spread:
         first, back = min(stops, key=lambda run: (run[0], -run[1]))
         return min(first + back, last), max(last + length, first)
 
-    def weighted(self, weights: Floats, confidence: float = CONFIDENCE) -> Estimate:
+    def weighted(self, weights: Floats) -> Estimate:
         """A weighted sum of cells.
 
         Guarantees:
@@ -115,7 +115,7 @@ class Spread:
         value = float(weights @ self.counts)
         spread = float(weights @ weights - weights.sum() ** 2 * self._share)
         # Rounding may leave less than nothing where all weights are equal.
-        return from_variance(value, self.variance * max(spread, 0.0), confidence)
+        return from_variance(value, self.variance * max(spread, 0.0))
 
     def between(self, start: int, stop: int) -> Estimate:
         """Persons in the cells from `start` to before `stop`."""

@@ -120,8 +120,5 @@ class RunningSums:
 
 
 def _sum(parts: SumNode) -> NoisedTable:
-    return NoisedTable(
-        parts[0].name,
-        np.sum([part.cells for part in parts], axis=0),
-        sum(part.variance for part in parts),
-    )
+    cells = np.sum([part.cells for part in parts], axis=0)
+    return NoisedTable(parts[0].name, cells, sum(part.variance for part in parts))

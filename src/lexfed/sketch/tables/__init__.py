@@ -6,7 +6,6 @@
     counts      Count-Min, Count-Sketch, exact counts of small domains, Bloom filters
     range_tree  counts of intervals, level by level
 
-Start with `shape` and `counts`. Hashes, headers and digests of domains are a format:
-tables of different sites and versions are added cell by cell, so a change needs a new
-`VERSION` in `shape`.
+Start with `shape` and `counts`. Hashes, headers and digests of domains are a format,
+since tables of different sites are added: a change needs a new `VERSION` in `shape`.
 """
