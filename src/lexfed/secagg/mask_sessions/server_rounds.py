@@ -70,7 +70,7 @@ class RoundOpening:
         return OWN if seat in self._survivors else PAIR
 
     def add(self, seat: int, payload: memoryview) -> None:
-        """Take one site's shares of all dealers; a share not committed to is blamed."""
+        """Take one site's shares of all dealers; blame it for any not committed to."""
         listed, data = self._cohort.listed, bytes(payload)
         holder = listed.names[seat]
         for dealer, at in self._places[seat].items():
@@ -91,7 +91,7 @@ class RoundOpening:
         self._shares[seat] = values.reshape(-1, shamir.LIMBS)
 
     def reconstruct(self) -> None:
-        """Open all secrets, if enough shares are there; one not published is blamed."""
+        """Open all secrets, if enough shares are there; blame dealers of wrong ones."""
         self._seeds = {}
         for used, dealers in self._by_holders().items():
             held = np.stack(

@@ -278,7 +278,7 @@ class SiteSession:
         return self._seal(EnvelopeKind.CONSENT, self._list)
 
     def unmask(self, message: bytes) -> bytes:
-        """Give out one share of every site's secrets, if t signed the same list."""
+        """Give out one share for each site, if t sites signed the list it signed."""
         self._expect(SitePhase.CONSENTED)
         names, opens = self._listed.names, self._listed.quorum
         longest = (payloads.SEAT + 64) * len(names)

@@ -163,10 +163,7 @@ def agreed_digest(
 
 
 def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
-    """Return the digest of set-up and delivery that a site signs with its complaints.
-
-    A server that changed the delivered parts on the way thus cannot blame the site.
-    """
+    """Return the digest that a site signs, so that nobody changes its parts unseen."""
     bound = b"lexfed secagg delivery\x00" + agreed
     return sha256(bound + sha256(delivery).digest()).digest()
 

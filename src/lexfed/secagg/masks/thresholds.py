@@ -29,7 +29,7 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Threshold:
-    """The number of `sites` whose `shares` open a secret, against some `colluders`."""
+    """The number of `shares`, one a site, that open a secret, and `colluders` it bears."""
 
     sites: int
     colluders: int
@@ -37,7 +37,8 @@ class Threshold:
 
     @classmethod
     def malicious(cls, sites: int, colluders: int, dropouts: int = 0) -> Self:
-        """Return the smallest threshold against a lying server, or refuse the dropouts.
+        """Return the smallest threshold against a lying server; refuse too many
+        dropouts.
 
         Guarantees:
             2t > sites + colluders, and no smaller t has it.
@@ -90,7 +91,7 @@ def _refused(problem: str, hint: str) -> ConfigError:
 
 @dataclass(frozen=True)
 class Density:
-    """Number of each site's neighbours; a circle's threshold, and most `dropouts`."""
+    """Number of neighbours, the threshold of a neighbourhood, and most dropouts."""
 
     sites: int
     degree: int

@@ -54,7 +54,7 @@ MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public agreement: at most `size` people each, who pay for a told number."""
+    """The public agreement: at most `size` people a side, and the price of a number."""
 
     size: int
     epsilon: float

@@ -29,7 +29,7 @@ from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 @dataclass(frozen=True)
 class QuantileSpan:
-    """The cells from `low` to `high` that may reach a share; most likely `cell`."""
+    """The cells `low` to `high` that may reach a share; likely `share` into `cell`."""
 
     cell: int
     share: float

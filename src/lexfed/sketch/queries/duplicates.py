@@ -27,7 +27,7 @@ _HONEST = 2.0**53
 
 @dataclass(frozen=True)
 class DuplicateShare:
-    """The estimated part of a site's persons elsewhere; 0 if it is lost in noise."""
+    """The estimated part of a site's persons elsewhere, 0 if noise hides the site."""
 
     part: float
     at_least: float

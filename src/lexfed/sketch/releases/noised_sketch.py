@@ -74,7 +74,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The L1 and L2 distance between all tables of neighbouring data, or more."""
+    """The L1 and L2 distance between all tables of neighbouring data, L2 rounded up."""
 
     l1: int
     l2: float

@@ -137,7 +137,7 @@ def noised_share(
 def opened_sketch(
     masked: MaskedPlan, total: Integers, present: int, private: bool
 ) -> NoisedSketch:
-    """Return the sum of `present` sites, `private` if nobody can repeat any's noise.
+    """Return the opened sum of `present` sites; `private` if all drew secret noise.
 
     Guarantees:
         The stated variance is that of as many shares as are present.
