@@ -29,7 +29,7 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Threshold:
-    """The number of `shares`, one a site, that open a secret, and `colluders` it bears."""
+    """The number of shares, one a site, that open a secret; collusion it bears."""
 
     sites: int
     colluders: int
@@ -37,8 +37,7 @@ class Threshold:
 
     @classmethod
     def malicious(cls, sites: int, colluders: int, dropouts: int = 0) -> Self:
-        """Return the smallest threshold against a lying server; refuse too many
-        dropouts.
+        """Return the smallest threshold against a lying server, or refuse dropouts.
 
         Guarantees:
             2t > sites + colluders, and no smaller t has it.

@@ -19,7 +19,7 @@ from lexfed.sketch.estimates.intervals import Estimate, from_variance
 
 @dataclass(frozen=True)
 class FlippedBits:
-    """Bits [width] of a Bloom filter, each flipped with probability `flip`; 0 if own."""
+    """Bits [width] of a Bloom filter, flipped with probability `flip`; 0 if own."""
 
     bits: Bools
     flip: float
