@@ -29,7 +29,7 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Threshold:
-    """The number of shares, one a site, that open a secret; collusion it bears."""
+    """Number of shares, one a site, that open a secret, and the collusion it bears."""
 
     sites: int
     colluders: int
