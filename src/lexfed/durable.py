@@ -19,7 +19,8 @@ from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -49,7 +50,7 @@ def stage_file(path: Path, content: bytes) -> None:
     """Put the next content of a file on disk beside it, not yet under its name."""
     _write_part(path, content)
     try:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
 
@@ -70,7 +71,7 @@ def publish_file(path: Path) -> None:
     """Give a file the content that was staged; on return the change is on disk."""
     try:
         os.replace(part_path(path), path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
 
@@ -157,7 +158,7 @@ class JsonLines:
             self._file = open(path, "ab", opener=plain)  # noqa: SIM115
             try:
                 rows, self._end = _whole_lines(path)
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
             except BaseException:
                 self._file.close()
                 raise

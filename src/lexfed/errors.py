@@ -16,7 +16,8 @@ does is a defect and ends with exit code 4. A message never holds a data value: 
 names the file, the line or the column and the row number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -84,6 +85,15 @@ class AuditError(LexfedError):
     """A log, a proof, a signature or another piece of evidence is not sound."""
 
     exit_code = 1
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Put a place before the message of every `AuditError` from inside."""
+    try:
+        yield
+    except AuditError as error:
+        raise AuditError(f"{where}: {error.message}", error.hint) from error
 
 
 class ClaimError(LexfedError):

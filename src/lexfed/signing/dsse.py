@@ -9,9 +9,8 @@ An envelope is a payload, its type, and signatures over both:
                        "signatures":[{"keyid":hex,"sig":base64}]}
 
 The lengths are decimal numbers of bytes, so no two pairs of type and body share a PAE.
-`keyid` is the SHA-256 of the raw public key, in hexadecimal.
-
-A statement says something (predicate) about named bytes (subject):
+`keyid` is the SHA-256 of the raw public key. A statement says something (predicate)
+about named bytes (subject):
 
     {"_type":"https://in-toto.io/Statement/v1",
      "predicate":{...},
@@ -19,8 +18,7 @@ A statement says something (predicate) about named bytes (subject):
      "subject":[{"digest":{"sha256":"<64 hex digits>"},"name":"<name>"}]}
 
 Both are stored as RFC 8785 bytes: one spelling, because the log hashes what is stored.
-Both forms are closed: a key that is not listed here is refused, so nothing can be said
-in a place no verifier looks at.
+A key that is not listed here is refused: no verifier would look at it.
 """
 
 import re
@@ -118,9 +116,8 @@ class SignedEnvelope:
         for number, item in enumerate(listed[: MAX_SIGNATURES + 1]):
             where = f"signature {number} of the envelope"
             pair = _closed(item, ("keyid", "sig"), where)
-            key_id = _text(pair, "keyid", where)
-            value = decode_base64(_text(pair, "sig", where), where)
-            signatures.append((key_id, value))
+            key_id, value = (_text(pair, name, where) for name in ("keyid", "sig"))
+            signatures.append((key_id, decode_base64(value, where)))
         envelope = cls(
             decode_base64(_text(fields, "payload", "envelope"), "envelope, `payload`"),
             _text(fields, "payloadType", "envelope"),
@@ -203,13 +200,11 @@ class InTotoStatement:
         Guarantees:
             `Statement.parse(data).to_bytes() == data`: other spellings are refused.
         """
-        value = parse_json(data)
         keys = ("_type", "predicate", "predicateType", "subject")
-        _closed(value, keys, "statement")
+        value = _closed(parse_json(data), keys, "statement")
         if value["_type"] != STATEMENT_TYPE:
             raise AuditError(f"statement: `_type` is not `{STATEMENT_TYPE}`")
-        if not isinstance(value["predicateType"], str):
-            raise AuditError("statement: `predicateType` is not text")
+        predicate_type = _text(value, "predicateType", "statement")
         if not isinstance(value["predicate"], dict):
             raise AuditError("statement: `predicate` is not an object")
         if not isinstance(value["subject"], list):
@@ -220,7 +215,7 @@ class InTotoStatement:
         )
         if not is_canonical_json(data, value):
             raise AuditError("statement is not in canonical form (RFC 8785)")
-        return cls(subject, value["predicateType"], value["predicate"])
+        return cls(subject, predicate_type, value["predicate"])
 
 
 def _subject(item: Any, where: str) -> tuple[str, str]:

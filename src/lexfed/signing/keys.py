@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private keys on disk, and the signers that hold them.
 
-A key is Ed25519, PKCS#8 in PEM without a password, beside its public half:
+A key is Ed25519, PKCS#8 in PEM without a password (a password in a script would guard
+nothing), beside its public half:
 
     keys/            mode 0700
       log.pem        mode 0600, created once, never overwritten
       log.pub.pem    mode 0644, SubjectPublicKeyInfo, as `openssl pkeyutl` reads it
 
 A key that others can read proves nothing about who signed, so such a file is refused.
-The operating system guards the file; a password in a script would guard nothing.
 """
 
 import os
@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
+from lexfed.durable import sync_folder
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import (
@@ -115,8 +116,8 @@ def create_key(path: Path) -> Ed25519PrivateKey:
         _check_closed(path.parent, os.stat(path.parent), "700")
         _write_once(path, private, 0o600, written)
         _write_once(public_path(path), public, 0o644, written)
-        _sync(path.parent)
-        _sync(path.parent.parent)  # the folder may be new
+        sync_folder(path.parent)
+        sync_folder(path.parent.parent)  # it may be new
     except OSError as error:
         for file in written:
             with suppress(OSError):
@@ -128,14 +129,6 @@ def create_key(path: Path) -> Ed25519PrivateKey:
             ) from error
         raise _unusable(path, error) from error
     return key
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _write_once(path: Path, content: bytes, mode: int, written: list[Path]) -> None:

@@ -12,12 +12,9 @@ r"""Signed notes: text with signature lines under it [signed-note].
     algorithm 06   ML-DSA-44, likewise                                 witnesses
 
 The last blank line separates text and signatures. A name is not empty and holds
-neither white space nor "+". Signatures of keys we do not know are ignored; one wrong
-signature of a key we know refuses the note; without a right one it is refused too.
-
-Base64 is padded and has one spelling: bits beyond the last byte are zero [RFC 4648,
-3.5]. golang.org/x/mod ignores those bits; a note whose bytes can be changed without
-notice is no evidence, so we do not.
+neither white space nor "+". Base64 has one spelling: bits beyond the last byte are zero
+[RFC 4648, 3.5]. golang.org/x/mod ignores those bits; a note whose bytes can be changed
+without notice is no evidence, so we do not.
 """
 
 import re

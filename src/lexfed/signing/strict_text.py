@@ -4,12 +4,8 @@
 The JSON of RFC 8259 leaves open what a duplicate key, a lone surrogate or a number
 beyond a double means; two honest programs may read two different documents from the
 same signed bytes. I-JSON [RFC 7493] closes those doors and RFC 8785 assumes them
-closed. `parse_json` keeps to it: UTF-8 without a byte order mark, unique keys, whole
-numbers up to 2^53-1, finite numbers, no lone surrogates, and a bounded depth.
-
-Base64 has the standard alphabet, is padded, without white space, and unused bits are
-zero [RFC 4648, 4 and 3.5]. The decoders of most languages accept more, so the same
-bytes would have several texts and a changed text could pass for the signed one.
+closed. Base64 has one text for the same bytes [RFC 4648, 4 and 3.5], or a changed text
+could pass for the signed one.
 """
 
 import binascii

@@ -13,6 +13,7 @@ already rounded it against us (epsilon and delta up).
 from collections.abc import Mapping
 from functools import partial
 from operator import is_
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -88,12 +89,21 @@ def later_field() -> Any:
 
 
 class Entry(ClosedModel):
-    """One kind of entry; `kind` and `version` make its predicate type."""
+    """One kind of entry; `kind` and `version` make its predicate type.
+
+    Attributes:
+        artefacts: what the entry is about, and the fields that hold their SHA-256.
+    """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
-    artefacts: ClassVar[Mapping[str, str]] = {}
-    """Artefacts that the entry is about, and the fields that hold their SHA-256."""
+    artefacts: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(
+        cls, *, kind: str, artefacts: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        super().__init_subclass__()
+        cls.kind, cls.artefacts = kind, artefacts
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """Return the artefacts that the entry is about, by name and SHA-256."""

@@ -6,7 +6,7 @@ anywhere. A field that is None was not stated, and no rule may read an answer in
 """
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -43,14 +43,11 @@ class RuleResult(ClosedModel):
     evidence: tuple[JsonCount, ...]
 
 
-class Certificate(Entry):
+class Certificate(Entry, kind="certificate", artefacts={"catalogue": "catalogue"}):
     """Rules of a catalogue, evaluated on entries `first` to `last`.
 
     It never says that something is lawful: it says that rule X of catalogue H gave R.
     """
-
-    kind: ClassVar[str] = "certificate"
-    artefacts: ClassVar[Mapping[str, str]] = {"catalogue": "catalogue"}
 
     catalogue: Digest
     first: JsonCount
@@ -60,11 +57,8 @@ class Certificate(Entry):
     applicable: JsonCount
 
 
-class PrivacyTest(Entry):
+class PrivacyTest(Entry, kind="privacy-test", artefacts={"model.safetensors": "model"}):
     """An attack that was run against a model, and what it measured."""
-
-    kind: ClassVar[str] = "privacy-test"
-    artefacts: ClassVar[Mapping[str, str]] = {"model.safetensors": "model"}
 
     attack: Literal[
         "membership",
@@ -82,15 +76,13 @@ class PrivacyTest(Entry):
     report: Digest | None
 
 
-class ChangeEntry(Entry):
+class ChangeEntry(Entry, kind="change"):
     """Something that was decided before has changed; reviews cite its index.
 
     Attributes:
         before: digest of what it was; of a site that is excluded, its key id.
         after: digest of what it is now.
     """
-
-    kind: ClassVar[str] = "change"
 
     what: Literal[
         "budget-raised",
@@ -109,13 +101,11 @@ class ChangeEntry(Entry):
     after: Digest | None
 
 
-class KeyRotation(Entry):
+class KeyRotation(Entry, kind="key-rotation"):
     """A new key takes over; the envelope is signed with the old and the new one.
 
     `log` keys are vkeys of the same origin; `coordinator` keys sign entries.
     """
-
-    kind: ClassVar[str] = "key-rotation"
 
     role: KeyRole
     old: Digest
@@ -123,31 +113,25 @@ class KeyRotation(Entry):
     vkey: str | None
 
 
-class Withdrawal(Entry):
+class Withdrawal(Entry, kind="withdrawal"):
     """Somebody withdrew, objected, or limits the use of their data.
 
     `commitment` hides who it is: a keyed hash whose key can be erased.
     """
 
-    kind: ClassVar[str] = "withdrawal"
-
     commitment: Digest
     ground: Literal["consent", "objection", "erasure", "limit"]
 
 
-class Deletion(Entry):
+class Deletion(Entry, kind="deletion"):
     """An artefact or a blob was deleted; a claim of whoever signs."""
-
-    kind: ClassVar[str] = "deletion"
 
     artefact: CodeWord
     digest: Digest | None
 
 
-class Incident(Entry):
+class Incident(Entry, kind="incident"):
     """A breach or failure, when it was known and when it was notified."""
-
-    kind: ClassVar[str] = "incident"
 
     what: CodeWord
     aware_at: TimeText
@@ -155,19 +139,15 @@ class Incident(Entry):
     delay_reason: Digest | None
 
 
-class Correction(Entry):
+class Correction(Entry, kind="correction"):
     """An earlier entry is wrong; it stays, and this says so."""
-
-    kind: ClassVar[str] = "correction"
 
     index: JsonCount
     reason: Digest
 
 
-class Export(Entry):
+class Export(Entry, kind="export"):
     """Something was made from the log and handed out."""
-
-    kind: ClassVar[str] = "export"
 
     what: Literal["report", "evidence", "profile", "restore-drill"]
     digest: Digest
@@ -179,7 +159,7 @@ class Export(Entry):
         return ((self.what, self.digest),)
 
 
-class Document(Entry):
+class Document(Entry, kind="document"):
     """A document exists: its digest and dates, not its quality.
 
     Attributes:
@@ -189,8 +169,6 @@ class Document(Entry):
         about: index of the entry it reviews or decides on, such as a change.
         site: key id of the party it belongs to; None for the whole run.
     """
-
-    kind: ClassVar[str] = "document"
 
     what: CodeWord
     digest: Digest
@@ -254,15 +232,13 @@ class Pseudonymisation(ClosedModel):
     custodian: words.Custodian
 
 
-class Governance(Entry):
+class Governance(Entry, kind="governance"):
     """Decisions of people, in code words; None is "not stated".
 
     docs/reference/configuration.md, `[audit.governance]`, says what each field states.
     `special` has the exception of each special category, by the category's code word;
     `approved_inputs` is a `names_digest`; an empty `dpia_triggers` means none applies.
     """
-
-    kind: ClassVar[str] = "governance"
 
     purpose: CodeWord | None = None
     allowed_purposes: tuple[CodeWord, ...] | None = None
@@ -289,7 +265,9 @@ class Governance(Entry):
     pseudonymisation: Pseudonymisation | None = None
 
 
-class RecordOfProcessing(Entry):
+class RecordOfProcessing(
+    Entry, kind="record-of-processing", artefacts={"record-of-processing.json": "text"}
+):
     """A record of processing activities (GDPR Art. 30), by the groups of its role.
 
     Attributes:
@@ -297,9 +275,6 @@ class RecordOfProcessing(Entry):
         bias_reason: whether it says why special data are needed against bias.
         text: blob, the text of the groups and the reasons why some do not apply.
     """
-
-    kind: ClassVar[str] = "record-of-processing"
-    artefacts: ClassVar[Mapping[str, str]] = {"record-of-processing.json": "text"}
 
     role: Literal["controller", "processor"]
     groups: Mapping[GroupName, RecordGroupState]

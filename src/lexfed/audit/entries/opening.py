@@ -12,7 +12,7 @@ before list the parties in entry 0 itself, which has room for about 480 with key
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -78,7 +78,9 @@ class PredecessorLog(ClosedModel):
     root: Digest
 
 
-class Genesis(Entry):
+class Genesis(
+    Entry, kind="genesis", artefacts={"config.toml": "config", "catalogue": "catalogue"}
+):
     """Entry 0: the rules of this log and everybody's keys.
 
     Attributes:
@@ -91,12 +93,6 @@ class Genesis(Entry):
         test: the noise is seeded: nothing in this run is private.
         roster: blob, who takes part; None in logs of before, which list the parties.
     """
-
-    kind: ClassVar[str] = "genesis"
-    artefacts: ClassVar[Mapping[str, str]] = {
-        "config.toml": "config",
-        "catalogue": "catalogue",
-    }
 
     software: CodeWord
     catalogue: Digest
@@ -132,7 +128,7 @@ class CohortAssumptions(ClosedModel):
         return (listed + self.colluders) // 2 + 1
 
 
-class PolicyEntry(Entry):
+class PolicyEntry(Entry, kind="policy", artefacts={"config.toml": "config"}):
     """The decisions about protection, made before the first round.
 
     Attributes:
@@ -154,9 +150,6 @@ class PolicyEntry(Entry):
             `event-answer` where they also commit to the sum that was sent; None in
             logs of before, whose receipts named the clips only.
     """
-
-    kind: ClassVar[str] = "policy"
-    artefacts: ClassVar[Mapping[str, str]] = {"config.toml": "config"}
 
     config: Digest
     programme: Digest
@@ -181,7 +174,11 @@ class PolicyEntry(Entry):
     receipts: Literal["event-digest", "event-answer"] | None = later_field()
 
 
-class FeatureTags(Entry):
+class FeatureTags(
+    Entry,
+    kind="feature-tags",
+    artefacts={"tags.json": "tags", "encoding.json": "encoding"},
+):
     """The protection of each column, with reasons.
 
     Attributes:
@@ -192,12 +189,6 @@ class FeatureTags(Entry):
         obligations: articles that apply to at least one column, as `gdpr:9(1)`.
     """
 
-    kind: ClassVar[str] = "feature-tags"
-    artefacts: ClassVar[Mapping[str, str]] = {
-        "tags.json": "tags",
-        "encoding.json": "encoding",
-    }
-
     tags: Digest
     encoding: Digest
     inputs: Digest
@@ -206,7 +197,7 @@ class FeatureTags(Entry):
     obligations: tuple[CodeWord, ...]
 
 
-class BudgetPlan(Entry):
+class BudgetPlan(Entry, kind="budget-plan", artefacts={"plan.json": "plan"}):
     """The releases that a run may make and their price, fixed beforehand.
 
     Attributes:
@@ -221,9 +212,6 @@ class BudgetPlan(Entry):
             budget, for sites that are charged less than the plan; None without.
         classes: what contributions of units of each class are multiplied by.
     """
-
-    kind: ClassVar[str] = "budget-plan"
-    artefacts: ClassVar[Mapping[str, str]] = {"plan.json": "plan"}
 
     plan: Digest
     releases: Digest | None

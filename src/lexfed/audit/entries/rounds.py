@@ -2,7 +2,7 @@
 """Entries of training: rounds, and whatever kept a round from happening."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -126,7 +126,9 @@ class Aggregation(ClosedModel):
     evidence: Digest | None = later_field()
 
 
-class RoundEntry(Entry):
+class RoundEntry(
+    Entry, kind="round", artefacts={"update": "update", "state.safetensors": "state"}
+):
     """A round: durable before what it releases.
 
     Attributes:
@@ -141,12 +143,6 @@ class RoundEntry(Entry):
         update: digest of the noised sum that was released.
         state: digest of the released state after it (model and memory).
     """
-
-    kind: ClassVar[str] = "round"
-    artefacts: ClassVar[Mapping[str, str]] = {
-        "update": "update",
-        "state.safetensors": "state",
-    }
 
     round: JsonCount
     stage: CodeWord
@@ -164,7 +160,7 @@ class RoundEntry(Entry):
     aggregation: Aggregation
 
 
-class AbortedRoundEntry(Entry):
+class AbortedRoundEntry(Entry, kind="round-aborted"):
     """A round that was charged and is not part of the model.
 
     Attributes:
@@ -173,15 +169,13 @@ class AbortedRoundEntry(Entry):
         event: what it was charged for, so that the total stays complete.
     """
 
-    kind: ClassVar[str] = "round-aborted"
-
     round: JsonCount
     cause: AbortCause
     released: Literal["no", "unknown"]
     event: ChargedEvent | None
 
 
-class RefusalEntry(Entry):
+class RefusalEntry(Entry, kind="refusal"):
     """A round that was refused before anybody computed.
 
     Attributes:
@@ -191,8 +185,6 @@ class RefusalEntry(Entry):
         limit: the budget.
     """
 
-    kind: ClassVar[str] = "refusal"
-
     round: JsonCount
     by: Literal["coordinator", "site"]
     scope: CodeWord
@@ -200,15 +192,17 @@ class RefusalEntry(Entry):
     limit: DecimalText | None
 
 
-class ResumptionEntry(Entry):
+class ResumptionEntry(Entry, kind="resumed"):
     """The process that writes started again, after that many rounds."""
-
-    kind: ClassVar[str] = "resumed"
 
     rounds: JsonCount
 
 
-class CompletionEntry(Entry):
+class CompletionEntry(
+    Entry,
+    kind="completed",
+    artefacts={"model.safetensors": "model", "claim.json": "claim"},
+):
     """The run is over.
 
     Attributes:
@@ -219,12 +213,6 @@ class CompletionEntry(Entry):
         model: digest of the model file; None with mechanism `none`, because a hash
             of something without noise would confirm guesses about it.
     """
-
-    kind: ClassVar[str] = "completed"
-    artefacts: ClassVar[Mapping[str, str]] = {
-        "model.safetensors": "model",
-        "claim.json": "claim",
-    }
 
     rounds: JsonCount
     released: JsonCount
