@@ -50,7 +50,7 @@ def test_a_view_is_of_one_tree(log: Path) -> None:
     assert list(view.entries) == entries(0, 3)
     assert view.size == 3
     assert view.tree.root() == view.signed.checkpoint.root == tree_of(3).root()
-    assert view.leaves == tree_of(3).leaves
+    assert view.tree.leaves == tree_of(3).leaves
     assert view.stage is None
 
 

@@ -25,10 +25,10 @@ from lexfed.audit.entries.fields import (
     LogOrigin,
     RunId,
     TimeText,
-    first_problem,
+    malformed,
 )
 from lexfed.audit.tree.merkle import leaf_hash
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, naming
 from lexfed.signing.dsse import PAYLOAD_TYPE, InTotoStatement, SignedEnvelope
 from lexfed.signing.keys import Signer
 from lexfed.terms import DIGEST
@@ -52,13 +52,10 @@ class RecordedEntry:
     """An entry and its place in the log.
 
     Attributes:
-        key: idempotency key.
         time: when the coordinator says it was written.
         origin: the log it is bound to.
-        run: the run it is bound to.
         previous: leaf hash of the entry before it, in hexadecimal; empty for entry 0.
         envelope: payload and signatures, not checked here.
-        leaf: its leaf hash.
     """
 
     index: int
@@ -99,7 +96,6 @@ def seal(
     entry: Entry, place: EntryPlace, *, key: str, time: str, signers: Sequence[Signer]
 ) -> bytes:
     """Return the bytes of an entry as the log stores them, under an idempotency key."""
-    plain = body_of(entry)
     try:
         predicate = _Predicate(
             log=place.origin,
@@ -108,10 +104,10 @@ def seal(
             previous=place.previous,
             key=key,
             time=time,
-            entry=plain,
+            entry=body_of(entry),
         )
     except ValidationError as error:
-        raise _malformed(f"entry {place.index}", error) from error
+        raise malformed(f"entry {place.index}", error) from error
     subject = entry.subjects() or (("previous entry", place.previous),)
     statement = InTotoStatement(subject, predicate_type(entry), predicate.model_dump())
     return SignedEnvelope.sign(statement.to_bytes(), *signers).to_bytes()
@@ -130,13 +126,11 @@ def unseal(data: bytes, index: int) -> RecordedEntry:
         The subjects are those that follow from the entry.
     """
     where = f"entry {index}"
-    try:
+    with naming(where):
         envelope = SignedEnvelope.parse(data)
         if envelope.payload_type != PAYLOAD_TYPE:
             raise AuditError(f"payload type is `{envelope.payload_type}`")
         statement = InTotoStatement.parse(envelope.payload)
-    except AuditError as error:
-        raise AuditError(f"{where}: {error.message}", error.hint) from error
     model = _BY_TYPE.get(statement.predicate_type)
     if model is None:
         raise AuditError(
@@ -148,7 +142,7 @@ def unseal(data: bytes, index: int) -> RecordedEntry:
         head = _Predicate.model_validate_json(json.dumps(statement.predicate))
         entry = model.model_validate_json(json.dumps(head.entry))
     except ValidationError as error:
-        raise _malformed(where, error) from error
+        raise malformed(where, error) from error
     expected = entry.subjects() or (("previous entry", head.previous),)
     if statement.subject != expected:
         raise AuditError(f"{where}: its subjects do not follow from what it says")
@@ -163,8 +157,3 @@ def unseal(data: bytes, index: int) -> RecordedEntry:
         envelope=envelope,
         leaf=leaf_hash(data),
     )
-
-
-def _malformed(where: str, error: ValidationError) -> AuditError:
-    place, problem = first_problem(error)
-    return AuditError(f"{where}: `{place or 'entry'}`: {problem}")

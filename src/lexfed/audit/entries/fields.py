@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Field types that all entries share: digests, decimal strings, times, code words.
 
-A log cannot be edited, so nothing that may have to be erased is in it: no names, no
-free text, no values of anybody. Text and large things are blobs that entries cite by
-digest. A word in an entry is a code word (`interrupted`, `gdpr.9`), never a sentence.
-
-Numbers that matter are decimal strings. A string is the shortest one that gives the
-same double back, so writing it down changes nothing; whoever computed the number has
-already rounded it against us (epsilon and delta up).
+A log cannot be edited, so nothing that may have to be erased is in it. Text and large
+things are blobs that entries cite by digest, words are code words (`interrupted`).
+Numbers that matter are the shortest decimal strings that give the same double back;
+whoever computed one has rounded it against us (epsilon and delta up).
 """
 
 from collections.abc import Mapping
@@ -18,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from lexfed.errors import AuditError
 from lexfed.terms import DIGEST
 
 Digest = Annotated[str, StringConstraints(pattern=f"^{DIGEST}$")]
@@ -67,10 +65,11 @@ def decimal(value: float) -> str:
     return repr(float(value))
 
 
-def first_problem(error: ValidationError) -> tuple[str, str]:
-    """Return the place of the first field that does not fit, and why, in words."""
+def malformed(where: str, error: ValidationError) -> AuditError:
+    """Return the error that names the first field that does not fit, and why."""
     first = error.errors(include_url=False, include_input=False)[0]
-    return ".".join(map(str, first["loc"])), first["msg"].lower()
+    place = ".".join(map(str, first["loc"]))
+    return AuditError(f"{where}: `{place}`: {first['msg'].lower()}")
 
 
 class ClosedModel(BaseModel):

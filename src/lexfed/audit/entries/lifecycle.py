@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements of people beside a run, and entries that may come at any time.
 
-That somebody signed a statement, and when, is a fact; that it is right is not checked
-anywhere. A field that is None was not stated, and no rule may read an answer into it.
+That a statement is right is not checked anywhere. A field that is None was not stated,
+and no rule may read an answer into it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,13 +26,9 @@ from lexfed.audit.vocabulary import KeyRole
 from lexfed.canonical import digest
 
 RuleOutcome = Literal[
-    "EVIDENCED",
-    "PARTIAL",
-    "DOCUMENT_PRESENT",
-    "NOT_EVIDENCED",
-    "NOT_MACHINE_CHECKABLE",
-    "NOT_APPLICABLE",
-]
+    "EVIDENCED", "PARTIAL", "DOCUMENT_PRESENT", "NOT_EVIDENCED",
+    "NOT_MACHINE_CHECKABLE", "NOT_APPLICABLE",
+]  # fmt: skip
 
 
 class RuleResult(ClosedModel):
@@ -61,14 +57,9 @@ class PrivacyTest(Entry, kind="privacy-test", artefacts={"model.safetensors": "m
     """An attack that was run against a model, and what it measured."""
 
     attack: Literal[
-        "membership",
-        "attribute",
-        "reconstruction",
-        "inversion",
-        "exfiltration",
-        "regurgitation",
-        "empirical-epsilon",
-    ]
+        "membership", "attribute", "reconstruction", "inversion", "exfiltration",
+        "regurgitation", "empirical-epsilon",
+    ]  # fmt: skip
     tool: CodeWord
     model: Digest
     metric: CodeWord
@@ -79,24 +70,14 @@ class PrivacyTest(Entry, kind="privacy-test", artefacts={"model.safetensors": "m
 class ChangeEntry(Entry, kind="change"):
     """Something that was decided before has changed; reviews cite its index.
 
-    Attributes:
-        before: digest of what it was; of a site that is excluded, its key id.
-        after: digest of what it is now.
+    `before` of a site that is excluded is its key id.
     """
 
     what: Literal[
-        "budget-raised",
-        "budget-lowered",
-        "feature-added",
-        "feature-removed",
-        "site-added",
-        "site-removed",
-        "purpose",
-        "software",
-        "retention",
-        "adaptation-frozen",
-        "site-excluded",
-    ]
+        "budget-raised", "budget-lowered", "feature-added", "feature-removed",
+        "site-added", "site-removed", "purpose", "software", "retention",
+        "adaptation-frozen", "site-excluded",
+    ]  # fmt: skip
     before: Digest | None
     after: Digest | None
 
@@ -164,8 +145,7 @@ class Document(Entry, kind="document"):
 
     Attributes:
         what: which document a rule asks for, such as `dpia` or `notice`.
-        digest: of the file; the file itself stays with its owner.
-        expires: until when it holds; None for no end.
+        digest: of the file, which stays with its owner.
         about: index of the entry it reviews or decides on, such as a change.
         site: key id of the party it belongs to; None for the whole run.
     """

@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from lexfed.audit.entries import Aggregation
-from lexfed.audit.entries.fields import ClosedModel, Digest, JsonCount, first_problem
+from lexfed.audit.entries.fields import ClosedModel, Digest, JsonCount, malformed
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.errors import AuditError
 from lexfed.signing.notes import verify_ed25519
@@ -34,7 +34,6 @@ PROTOCOL = "masking"
 """The protocol's name in policies and rounds."""
 
 _MOST_BYTES = 1 << 24
-_CONSENT = 9
 _DIGEST = 32
 
 MaskingName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
@@ -47,7 +46,6 @@ class MaskingTerms(ClosedModel):
     """The public terms that bind all sums of a set-up, in the order that is hashed.
 
     Attributes:
-        rounds: how many rounds the set-up serves.
         colluders: how many sites may work with the server.
         least_sites: fewest sites whose sum may be opened.
         bits: of the ring.
@@ -114,8 +112,7 @@ class MaskingRecord(ClosedModel):
         try:
             record = cls.model_validate_json(data)
         except ValidationError as error:
-            where, problem = first_problem(error)
-            raise AuditError(f"record: `{where}`: {problem}") from error
+            raise malformed("record", error) from error
         if canonical_bytes(record.model_dump(mode="json")) != data:
             raise AuditError("record: not canonical JSON")
         named = list(record.names) == sorted(set(record.names))
@@ -157,8 +154,7 @@ class MaskingRecord(ClosedModel):
         )
         return b"".join(
             (
-                b"lexfed secagg message\x00LXSA",
-                bytes((1, _CONSENT)),
+                b"lexfed secagg message\x00LXSA\x01\x09",
                 bytes.fromhex(self.session),
                 self.epoch.to_bytes(8, "big"),
                 self.round.to_bytes(8, "big"),

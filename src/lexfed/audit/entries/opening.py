@@ -58,7 +58,6 @@ class Party(ClosedModel):
         key: signs receipts; None where parties are simulated.
         legal_role: their role under Art. 26 and 28 GDPR, where stated.
         country: ISO 3166 code, where stated.
-        contract: digest of the contract between them and the controller.
         transfer_tool: what a transfer to their country rests on (Art. 44-49 GDPR).
     """
 
@@ -136,10 +135,8 @@ class PolicyEntry(Entry, kind="policy", artefacts={"config.toml": "config"}):
         programme: digest of everything coordinator and sites agreed on.
         epsilon: the whole record's budget; None with mechanism `none`.
         caps: attribute epsilon that tiers must not exceed.
-        accountant: who prices the claim.
         trust: who sees what before noise.
         noise: the sampler; `none` with mechanism `none`, which protects nothing.
-        sampling: how units get into a round.
         secret_sampling: who takes part in a round must stay secret, because the
             guarantee rests on it.
         aggregation: protocol that hides single sites' sums from the coordinator.
@@ -185,7 +182,6 @@ class FeatureTags(
         tags: blob, every column with tier, articles and reason.
         encoding: blob, which model inputs belong to which column.
         inputs: digest of the sorted names of the columns that enter the model.
-        columns: how many columns each tier has.
         obligations: articles that apply to at least one column, as `gdpr:9(1)`.
     """
 

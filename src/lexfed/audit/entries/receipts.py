@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Receipts: what a site signs when it takes part in a round.
 
-That so many sites took part is the coordinator's word, unless every one of them signs
-what it was asked and what it paid. A receipt is a DSSE envelope of payload type
-`application/vnd.lexfed.receipt+json`, signed with the site's own key, around the
-RFC 8785 bytes of
+A receipt is a DSSE envelope of payload type `application/vnd.lexfed.receipt+json`,
+signed with the site's own key, around the RFC 8785 bytes of
 
     {"answer": sha256, "charged": n, "clips": ["1.0", ...], "event": sha256,
      "log": origin, "programme": sha256, "query": sha256 or null, "round": n,
      "run": run id}
 
-It tells nothing about the site's rows, its sum or its name: only that the holder of the
-key answered this round of this run in this log. `query` is the digest of the message
-that was answered; null with mechanism `none`, where that message holds values without
-noise. `event` is the digest of the event of the whole release, as the round's entry
-holds it, so a coordinator that logs other noise than it asked for needs other
-signatures; it is left out with mechanism `none` and in logs of before. `answer` binds
-the site to the very sum that it sent, and hides it:
+It says only that the holder of the key answered this round of this run in this log.
+`query` is the digest of the message that was answered; null with mechanism `none`,
+where that message holds values without noise. `event` is the digest of the event in the
+round's entry; it is left out with mechanism `none` and in logs of before. `answer`
+binds the site to the very sum that it sent, and hides it:
 
     answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
 
@@ -45,8 +41,8 @@ from lexfed.audit.entries.fields import (
     JsonCount,
     LogOrigin,
     RunId,
-    first_problem,
     later_field,
+    malformed,
 )
 from lexfed.audit.entries.rounds import ChargedEvent
 from lexfed.canonical import canonical_bytes
@@ -67,9 +63,8 @@ _MOST = 100_000
 class Receipt(ClosedModel):
     """A site's word that it took part in one round.
 
-    Attributes:
-        clips: the bounds the site clipped to, one for each group of the release.
-        charged: releases that the site's own ledger was charged for so far.
+    It clipped to `clips`, one for each group of the release; its own ledger was charged
+    for `charged` releases so far.
     """
 
     log: LogOrigin
@@ -121,8 +116,7 @@ def check(envelope: bytes, public_keys: Mapping[str, bytes]) -> tuple[str, Recei
     try:
         receipt = Receipt.model_validate_json(signed.payload)
     except ValidationError as error:
-        where, problem = first_problem(error)
-        raise AuditError(f"receipt: `{where}`: {problem}") from error
+        raise malformed("receipt", error) from error
     # One byte form: no duplicate keys, no other spelling of the same numbers.
     if receipt.to_bytes() != signed.payload:
         raise AuditError("receipt: the payload is not canonical JSON")

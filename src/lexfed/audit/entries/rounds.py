@@ -54,11 +54,9 @@ class ChargedEvent(ClosedModel):
         plain = release.to_json()
         groups = tuple(
             GroupEvent(
-                name=group["name"],
-                clip=decimal(group["clip"]),
-                sigma=decimal(group["sigma"]),
+                name=g["name"], clip=decimal(g["clip"]), sigma=decimal(g["sigma"])
             )
-            for group in plain["groups"]
+            for g in plain["groups"]
         )
         return cls(
             name=release.name,
@@ -80,12 +78,8 @@ class ChargedEvent(ClosedModel):
             "version": VERSION,
             "name": self.name,
             "groups": [
-                {
-                    "name": group.name,
-                    "clip": float(group.clip),
-                    "sigma": float(group.sigma),
-                }
-                for group in self.groups
+                {"name": g.name, "clip": float(g.clip), "sigma": float(g.sigma)}
+                for g in self.groups
             ],
             "sampling_rate": float(self.sampling_rate),
             "reads": self.reads,
@@ -164,7 +158,7 @@ class AbortedRoundEntry(Entry, kind="round-aborted"):
     """A round that was charged and is not part of the model.
 
     Attributes:
-        cause: why; never a reason that depends on data.
+        cause: never a reason that depends on data.
         released: whether anything left the coordinator; `unknown` counts as spent.
         event: what it was charged for, so that the total stays complete.
     """
@@ -181,8 +175,6 @@ class RefusalEntry(Entry, kind="refusal"):
     Attributes:
         by: whose budget it was.
         scope: which budget would break: `record`, a tier, or `plan`.
-        would_reach: the epsilon it would have brought it to.
-        limit: the budget.
     """
 
     round: JsonCount

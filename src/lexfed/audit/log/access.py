@@ -2,8 +2,7 @@
 """Opening the log of an earlier run to append to it: with the keys in force.
 
 Keys of a role are `<role>.pem` and, after rotations, `<role>-2.pem`, `<role>-3.pem`.
-The log says which one signs; the file is found by its content, not by its name, so
-logs that were begun with different keys share a folder.
+The log says which one signs, and its file is found by its content, not by its name.
 """
 
 import os
@@ -62,8 +61,7 @@ def key_files(folder: Path, role: KeyRole) -> dict[int, Path]:
 def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
     """Verify the log of a run and open it for writing.
 
-    The keys lie, by default, where the run left them. `floor` is a size that others
-    have seen; the pin is looked up here.
+    `keys` is None for where the run left them, `floor` a size that others have seen.
 
     Guarantees:
         A log that does not verify, or is older than its pin, is not opened.
@@ -95,11 +93,10 @@ class KeyHandover(NamedTuple):
 
 
 def rotate_key(run: Path, role: KeyRole, keys: Path | None = None) -> KeyHandover:
-    """Hand a job to a new key.
+    """Hand a job to a new key, by an entry that coordinator, old and new key sign.
 
-    The entry is signed by the coordinator, the old key and the new one. The first
-    checkpoint after the rotation of a log's key carries both keys' signatures, so
-    that whoever knows the old one can follow.
+    The first checkpoint after the rotation of a log's key carries both keys'
+    signatures, so that whoever knows the old one can follow.
     """
     folder = keys_folder(run) if keys is None else keys
     # What a crash left is finished under the key in force; with the new one it would
@@ -118,30 +115,19 @@ def rotate_key(run: Path, role: KeyRole, keys: Path | None = None) -> KeyHandove
         new=PublicKeyRecord(keyid=new.fingerprint, public=encode_base64(new.public)),
         vkey=new.verifier.vkey if role == "log" else None,
     )
-    key = f"rotation/{new.fingerprint[:16]}"
-    if role == "coordinator":
-        log = _open(evidence, custody, folder, before)
-        record = _append_and_close(log, entry, key, new)
-    else:
-        log = _open(evidence, custody, folder, before, successor=new)
-        record = _append_and_close(log, entry, key, old, new)
-    return KeyHandover(record, path, log.witnessing.failed)
-
-
-def _append_and_close(
-    log: AuditLog, entry: KeyRotation, key: str, *signers: Signer
-) -> RecordedEntry:
+    successor, signers = (None, (new,)) if role == "coordinator" else (new, (old, new))
+    log = _open(evidence, custody, folder, before, successor=successor)
     try:
-        record = log.append(entry, key, *signers)
-        if entry.role == "log":
-            latest = open_checkpoint(log.store.checkpoint, signers[-1].verifier)
-            note = sign(latest.checkpoint, signers[0])
+        record = log.append(entry, f"rotation/{new.fingerprint[:16]}", *signers)
+        if successor is not None:
+            latest = open_checkpoint(log.store.checkpoint, successor.verifier)
+            note = sign(latest.checkpoint, old)
             log.store.add_signatures(parse_note(note).signatures)
             log.pin()
         log.witnessing.ask(log)
-        return record
     finally:
         log.close()
+    return KeyHandover(record, path, log.witnessing.failed)
 
 
 def _custody(evidence: Evidence) -> Custody:
@@ -161,14 +147,8 @@ def _open(
     floor: int = 0,
     successor: Signer | None = None,
 ) -> AuditLog:
-    log = AuditLog.open(
-        evidence.folder / "log",
-        signers,
-        floor,
-        custody.log_keys,
-        keys,
-        successor=successor,
-    )
+    folder, known = evidence.folder / "log", custody.log_keys
+    log = AuditLog.open(folder, signers, floor, known, keys, successor=successor)
     log.witnessing = panel_named_by(evidence.genesis, log.blobs)
     return log
 
@@ -209,11 +189,8 @@ def log_export(
 
     `keys` is the folder of the keys; None for where the run left them.
     """
-    digest = sha256(content).hexdigest()
-    view = evidence.view
-    entry = Export(
-        what=what, digest=digest, size=view.size, root=view.tree.root().hex()
-    )
+    digest, tree = sha256(content).hexdigest(), evidence.view.tree
+    entry = Export(what=what, digest=digest, size=tree.size, root=tree.root().hex())
     try:
         log = open_for_appending(evidence.folder, keys)
         try:

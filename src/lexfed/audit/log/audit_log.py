@@ -4,15 +4,12 @@
     log = AuditLog.create(folder, origin, keys)
     index = log.append(Round(...), "round/7").index      # on disk, under a checkpoint
 
-An append may be interrupted after it became durable and before it was acknowledged.
-Whoever asks again with the same key and the same content gets the entry that is there;
-the same key with other content is refused, so no event is in the log twice.
+An append may be interrupted after it became durable and before it was acknowledged:
+whoever asks again gets the entry that is there.
 
-A log asks its witnesses after every commit, whoever appends: a run, a report, or a
-person years later. An entry is durable before anybody is asked, and no witness can hold
-a run up for long: one that fails is not asked again until somebody wants it to be. What
-was not cosigned is reported; it is never a reason to lose a round, and the next commit
-or `lexfed log cosign` catches up.
+A log asks its witnesses after every commit, whoever appends. An entry is durable before
+anybody is asked, and no witness can hold a run up for long: one that fails is not asked
+again until somebody wants it to be. The next commit or `lexfed log cosign` catches up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -142,8 +139,8 @@ class WitnessPanel:
 def panel_named_by(genesis: Genesis, content: BlobSource) -> WitnessPanel:
     """Return the witnesses that entry 0 names, for whoever appends after the run.
 
-    Their keys are in the witness policy, their addresses there or in the configuration;
-    both are blobs of the log. Time stamps need files beside it: `lexfed log cosign`.
+    Their addresses are in the witness policy or in the configuration, blobs of the log.
+    Time stamps need files beside it: `lexfed log cosign`.
     """
     if genesis.witnesses is None:
         return WitnessPanel()
@@ -225,9 +222,8 @@ class AuditLog:
     ) -> "AuditLog":
         """Open a log to append to it; everything in it is verified first.
 
-        The keys are those in force. A log smaller than `floor`, a size that others have
-        seen, is an old copy. Checkpoints of before may be signed with `former` keys. In
-        the folder `pins` every checkpoint is pinned. A `successor` signs checkpoints
+        `floor` is a size that others have seen, `former` keys signed checkpoints of
+        before, and in the folder `pins` every checkpoint is pinned. A `successor` signs
         from now on in place of the log's key; the first entry appended must say so.
         """
         signer = successor or keys.log
@@ -288,12 +284,8 @@ class AuditLog:
     ) -> tuple[RecordedEntry, ...]:
         """Append entries in one durable commit, and return them as recorded.
 
-        For a rotation, `cosigners` sign beside the coordinator.
-
-        Raises:
-            AuditError: if a key is in the log with other content, or an entry is
-                too large.
-            RunFolderError: if it cannot be made durable; ask again after reopening.
+        For a rotation, `cosigners` sign beside the coordinator. After a
+        `RunFolderError`, ask again when the log was opened anew.
         """
         sealed: list[bytes] = []
         fresh: dict[str, RecordedEntry] = {}
@@ -332,11 +324,7 @@ class AuditLog:
         return tuple(self._by_key[key] for _, key in entries)
 
     def pin(self) -> None:
-        """Remember the checkpoint away from the log.
-
-        A folder that is restored from a backup would go on from there and repeat
-        rounds with fresh noise; the pin tells.
-        """
+        """Remember the checkpoint away from the log, which may be restored."""
         if self._pins is not None:
             store, known = self.store, (self.keys.log.verifier, *self._former)
             write_pin(self._pins, store.checkpoint, store.tree, *known)

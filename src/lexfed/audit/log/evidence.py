@@ -6,18 +6,15 @@
     <run>/*               files whose digests are in entries
     <run>/sealed/         receipts under a commitment, opened under confidentiality
 
-Reading starts from keys. Whoever has a trust file or remembers the log's key brings
-it; otherwise entry 0 names the key, which shows only that the log agrees with itself,
-and `Evidence.trusted` is False. New keys are learned from rotation entries: the file
-is first searched for them without believing anything, then every byte is verified with
-these keys, then the chain from the first key to the last is checked.
+Without a key that the reader brings, entry 0 names it, which shows only that the log
+agrees with itself. New keys are learned from rotation entries: the file is first
+searched for them without believing anything, then every byte is verified with these
+keys, then the chain from the first key to the last is checked.
 
-Entry 0 names two keys with two jobs: the coordinator's signs entries, the log's signs
-checkpoints. A `key-rotation` entry hands one of the jobs to a new key and is signed by
-the coordinator in force, by the old key and by the new one: the old key agrees, the
-new one exists. A coordinator's key signs from the entry after it on. A log's key signs
-every checkpoint that covers the entry; older checkpoints keep the old signature. A key
-that comes without such an entry is nobody's.
+A `key-rotation` entry hands the job of the coordinator's key (entries) or of the log's
+(checkpoints) to a new key and is signed by the coordinator in force, by the old key and
+by the new one. A coordinator's key signs from the entry after it on, a log's key every
+checkpoint that covers the entry.
 """
 
 import binascii
@@ -44,7 +41,7 @@ from lexfed.audit.storage.write_protocol import (
 )
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, naming
 from lexfed.signing.keys import fingerprint
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note, verify
 from lexfed.signing.strict_text import decode_base64
@@ -58,18 +55,13 @@ _Kind = TypeVar("_Kind", bound=Entry)
 
 @dataclass(frozen=True)
 class Custody:
-    """The keys of a log over its life, oldest first.
-
-    Attributes:
-        coordinators: raw public keys that sign entries, each with the index of the
-            first entry it signs.
-        log_keys: keys that sign checkpoints.
-        extra: who signs an entry beside the coordinator: raw keys by entry.
-    """
+    """The keys of a log over its life, oldest first."""
 
     coordinators: tuple[tuple[int, bytes], ...]
+    """Raw keys that sign entries, each with the index of the first one it signs."""
     log_keys: tuple[VerifierKey, ...]
     extra: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
+    """Raw keys that sign an entry beside the coordinator."""
 
     @property
     def log_key(self) -> VerifierKey:
@@ -130,10 +122,8 @@ def raw_key(key: PublicKeyRecord, where: str) -> bytes:
 
 
 def _log_key(vkey: str, origin: str, where: str) -> VerifierKey:
-    try:
+    with naming(where):
         key = VerifierKey.parse(vkey)
-    except AuditError as error:
-        raise AuditError(f"{where}: {error.message}", error.hint) from error
     if key.name != origin or key.algorithm != ED25519:
         raise AuditError(f"{where}: not an Ed25519 key named `{origin}`")
     return key
@@ -221,14 +211,8 @@ def read_evidence(
     records = tuple(unseal(data, index) for index, data in enumerate(view.entries))
     custody = custody_of(records)
     _check_chain(view, custody, given)
-    return Evidence(
-        folder=folder,
-        view=view,
-        records=records,
-        custody=custody,
-        trusted=bool(given),
-        blobs=Blobs(log / BLOBS / "sha256"),
-    )
+    blobs = Blobs(log / BLOBS / "sha256")
+    return Evidence(folder, view, records, custody, bool(given), blobs)
 
 
 def _check_chain(view: LogView, custody: Custody, given: Sequence[VerifierKey]) -> None:
@@ -294,10 +278,9 @@ def _entries(log: Path) -> Iterator[bytes]:
             where = f"`{log / name.path}`"
             if content is None:
                 raise AuditError(f"{where} is missing")
-            try:
-                yield from decode_bundle(content, name.width)
-            except AuditError as error:
-                raise AuditError(f"{where}: {error.message}") from error
+            with naming(where):
+                entries = decode_bundle(content, name.width)
+            yield from entries
 
 
 def _staged(data: bytes) -> Iterator[bytes]:

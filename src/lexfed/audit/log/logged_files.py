@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a run folder whose digests are in its log, and nothing else in their place.
 
-Whoever uses a model, an encoding or a profile of a run reads it by `read_logged`: a
-file that was damaged or exchanged since is refused before anything is computed with
-it. That is less than `verify_run`, which computes everything again that the log says,
-and takes no longer than reading the log.
+Whoever uses a model, an encoding or a profile of a run reads it by `read_logged`, which
+refuses a file that was damaged or exchanged since.
 """
 
 import hashlib
@@ -94,9 +92,7 @@ def logged_files(evidence: Evidence) -> Iterator[LoggedFile]:
 
 
 def read_logged(evidence: Evidence, name: str) -> bytes | None:
-    """Return a file of a run folder, if it is the one that the log names.
-
-    None where the log names no such file, or where there is none.
+    """Return a file of a run folder if it is the one that the log names, None if none.
 
     Guarantees:
         The entry that names it is under the checkpoint that the log's key signed, and

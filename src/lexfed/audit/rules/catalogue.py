@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lexfed.audit.entries.fields import CodeWord, first_problem
+from lexfed.audit.entries.fields import CodeWord, malformed
 from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.errors import AuditError
 from lexfed.toml_text import parse_toml
@@ -98,8 +98,7 @@ def parse_catalogue(data: bytes) -> RuleCatalogue:
     try:
         rules = _File.model_validate(parse_toml(data.decode())).rule
     except ValidationError as error:
-        place, problem = first_problem(error)
-        raise AuditError(f"catalogue: `{place}`: {problem}") from error
+        raise malformed("catalogue", error) from error
     except (ValueError, RecursionError) as error:
         raise AuditError(f"catalogue: not a TOML file: {error}") from error
     names = [rule.id for rule in rules]

@@ -4,12 +4,10 @@
     blobs/sha256/<64 hex digits>           the content with that SHA-256
     blobs/sha256/<64 hex digits>.erased    empty: it was there and was erased
 
-An entry of the log carries the digest, so the content cannot be changed unnoticed, and
-it can be erased without changing the log. The mark of an erasure stays: content that is
-missing without one was lost or removed by somebody else.
-
-Content with little entropy, such as a name or a date, can be guessed from its digest.
-It belongs behind a commitment with a random salt, and the salt here.
+An entry carries the digest, so the content cannot be changed unnoticed, and it can be
+erased without changing the log. Content with little entropy, such as a name or a date,
+can be guessed from its digest: it belongs behind a commitment with a random salt, and
+the salt here.
 """
 
 import re

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A durable log of byte strings: what is acknowledged survives every crash.
 
-A store is the only writer of its folder (`WriteSession`), knows all entries and the
-tree over them, and appends by the steps of `write_protocol`. Opening one checks
-everything that is stored (`reader`) and finishes what a crash interrupted.
-
-An append that raised may still be in the log: the crash, or the full disk, can have
-come after the checkpoint was published. Callers who must not log twice look for their
-entry after reopening.
+A store is the only writer of its folder (`WriteSession`) and appends by the steps of
+`write_protocol`. An append that raised may still be in the log: the crash, or the full
+disk, can have come after the checkpoint was published. Callers who must not log twice
+look for their entry after reopening.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from lexfed.audit.storage import write_protocol
-from lexfed.audit.storage.held_folder import (
-    LOCK,
-    PART,
-    Folder,
-    WriterLock,
-    make_folder,
-)
+from lexfed.audit.storage.held_folder import LOCK, PART, Folder, WriterLock, make_folder
 from lexfed.audit.storage.reader import LogView, read_held
 from lexfed.audit.storage.write_protocol import (
     BLOBS,
@@ -50,9 +41,8 @@ from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
 class WriteSession:
     """The right to write a log: a folder held open and locked, until the first error.
 
-    After a failed fsync nobody can say any more what is on disk. After a failed rename
-    or a full disk we could, but one rule is easier to trust than several: whatever goes
-    wrong while writing ends the session. The next one reads what is on disk.
+    After a failed fsync nobody can say any more what is on disk; one rule for all
+    errors is easier to trust than several.
 
     Guarantees:
         Ends, and gives folder and lock back, with the first exception in `writing`.
@@ -211,10 +201,8 @@ class Store:
     def append(self, entries: Sequence[bytes]) -> range:
         """Append entries in one step and return their indices.
 
-        Raises:
-            AuditError: if an entry is too long; nothing has changed then.
-            RunFolderError: if they cannot be written; the store is closed then, and
-                the entries may or may not be in the log when it is opened again.
+        After a `RunFolderError` they may or may not be in the log when it is opened
+        again; after an `AuditError`, for a long entry, nothing has changed.
         """
         size = self.size
         if entries:
@@ -226,10 +214,6 @@ class Store:
         """Add cosignatures to the checkpoint; one of the same key is replaced.
 
         The caller has checked that they cosign this checkpoint.
-
-        Raises:
-            AuditError: if the note would not be sound; nothing has changed then.
-            RunFolderError: if it cannot be written; the store is closed then.
         """
         note = parse_note(self.checkpoint).with_signatures(signatures)
         checkpoint = note.to_bytes()

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder held open, in which every name is looked up without following a link.
 
-Whoever may write into a log's folder could plant a link there and have us read or
-write elsewhere. So paths are walked one folder at a time from a descriptor, and a link
-on the way is refused.
-
+Paths are walked one folder at a time from a descriptor, and a link on the way is
+refused: whoever may write into a log's folder could have us read or write elsewhere.
 New content goes through one spare file, `part`, which belongs to the single writer:
 
     write_part(content)   make `part` anew, write, fsync: the bytes are on disk
@@ -29,7 +27,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from lexfed.durable import FileLock
+from lexfed.durable import FileLock, sync_folder
 from lexfed.errors import AuditError, RunFolderError, system_reason
 
 PART = "part"
@@ -52,11 +50,7 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         # A folder that is there may come from a process that died before its fsync.
         for parent in path.absolute().parents[:2]:
-            handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            sync_folder(parent)
     except OSError as error:
         raise unusable("create", path, error) from error
 
@@ -173,13 +167,8 @@ class Folder:
         with self._access("write", name):
             within, base = self._changing(name)
             try:
-                os.link(
-                    PART,
-                    base,
-                    src_dir_fd=self.handle,
-                    dst_dir_fd=within,
-                    follow_symlinks=False,
-                )
+                places = {"src_dir_fd": self.handle, "dst_dir_fd": within}
+                os.link(PART, base, **places, follow_symlinks=False)
             except FileExistsError:
                 return False
         return True

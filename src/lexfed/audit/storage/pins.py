@@ -4,10 +4,9 @@
     <keys>/pins/<first 16 hex digits of SHA256(origin)>.checkpoint
 
 A log folder that was restored from a backup, cut short or replaced by another history
-still verifies: its signatures are real. Only something that remembers more can tell. A
-pin is that memory for one machine, as a witness is for the public. The writer keeps it
-beside its keys, so that whoever restores the log does not restore the pin with it; an
-auditor keeps one beside the policy file. Everyone can read a pin: it is a signed note.
+still verifies: its signatures are real. A pin remembers more, for one machine as a
+witness does for the public. The writer keeps it beside its keys, so that whoever
+restores the log does not restore the pin with it.
 """
 
 from hashlib import sha256
@@ -16,7 +15,7 @@ from pathlib import Path
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree
 from lexfed.durable import FileLock, write_atomically
-from lexfed.errors import AuditError, RunFolderError, system_reason
+from lexfed.errors import AuditError, RunFolderError, naming, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import VerifierKey
 
@@ -40,10 +39,8 @@ def read_pin(
         return None
     except OSError as error:
         raise _unusable(path, error) from error
-    try:
+    with naming(f"pin `{path}`"):
         pin = open_checkpoint(data, *log_keys)
-    except AuditError as error:
-        raise AuditError(f"pin `{path}`: {error.message}", error.hint) from error
     if pin.checkpoint.origin != origin:
         raise AuditError(
             f"pin `{path}` is of `{pin.checkpoint.origin}`, expected: `{origin}`"
@@ -84,7 +81,7 @@ def write_pin(keys: Path, note: bytes, tree: Tree, *log_keys: VerifierKey) -> No
         On return the pin is on disk.
     """
     new = open_checkpoint(note, *log_keys)
-    checkpoint = new.checkpoint
+    checkpoint, joined = new.checkpoint, new.note
     check_pin(checkpoint, checkpoint.origin, tree)
     folder = keys / "pins"
     try:
@@ -94,7 +91,6 @@ def write_pin(keys: Path, note: bytes, tree: Tree, *log_keys: VerifierKey) -> No
         raise _unusable(folder, error) from error
     with lock:  # between reading the old pin and writing the new one
         old = read_pin(keys, checkpoint.origin, *log_keys)
-        joined = new.note
         if old is not None:
             check_pin(old.checkpoint, checkpoint.origin, tree)
             if checkpoint.size < old.checkpoint.size:

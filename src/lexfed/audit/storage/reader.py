@@ -9,12 +9,9 @@
     5. every bundle and tile      also of older sizes, compared byte by byte
 
 Reading takes no lock and writes nothing, so it works on a copy on a read-only disk and
-beside a writer. What it cannot see: a whole folder that was put back to an older state,
-or that has a twin elsewhere. Pins and witnesses are for that.
-
-A tile can be computed from the entries, so a wrong one could simply be ignored. It is
-refused all the same: other programs read the tiles and not the entries, and a tile
-that someone changed is a trace.
+beside a writer. It cannot see a folder that was put back to an older state, or that has
+a twin elsewhere: pins and witnesses are for that. A wrong tile is refused although it
+follows from the entries: other programs read the tiles.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +43,7 @@ from lexfed.audit.tree.tiles import (
     partial_tiles,
     tile_names,
 )
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, naming
 from lexfed.signing.notes import VerifierKey
 
 _ATTEMPTS = 5
@@ -75,11 +72,6 @@ class LogView:
     def size(self) -> int:
         """Number of entries."""
         return self.tree.size
-
-    @property
-    def leaves(self) -> tuple[bytes, ...]:
-        """The hash of every entry."""
-        return self.tree.leaves
 
 
 def read_log(folder: Path, log_keys: Sequence[VerifierKey]) -> LogView:
@@ -166,24 +158,17 @@ def _open(
         raise AuditError(
             f"{where} is missing", "without it nothing says what the log must hold"
         )
-    try:
+    with naming(where):
         return open_checkpoint(content, *log_keys)
-    except AuditError as error:
-        raise AuditError(f"{where}: {error.message}", error.hint) from error
 
 
 def _entries(folder: Folder, size: int) -> Iterator[bytes]:
     # Bundle by bundle: a checkpoint may claim 2^63 entries.
     for name in bundle_names(0, size):
         content = read_tile(folder, name)
-        try:
-            yield from decode_bundle(content, name.width)
-        except AuditError as error:
-            raise AuditError(
-                f"`{folder.path / name.path}`, entries from {name.start} "
-                f"on: {error.message}",
-                error.hint,
-            ) from error
+        with naming(f"`{folder.path / name.path}`, entries from {name.start} on"):
+            entries = decode_bundle(content, name.width)
+        yield from entries
 
 
 def _older(folder: Folder, name: str, signed: int, known: int) -> AuditError:

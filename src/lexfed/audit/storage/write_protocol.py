@@ -10,8 +10,8 @@ r"""The files of a log, and the order in which an append writes them.
     lock                          for the writer; empty
     blobs/, timestamps/           see `blobs` and `witness.time_stamps`
 
-Whoever skips files it does not know can be shown two logs in one folder, so anything
-else is refused. Folders without files are not: a writer may die after making one.
+Anything else is refused, or two logs could be in one folder; but not folders without
+files: a writer may die after making one.
 
 An append takes these steps, each of them on disk before the next:
 
@@ -29,8 +29,7 @@ An append takes these steps, each of them on disk before the next:
 A crash before step 1 is complete leaves the log as it was. From then on everything is
 repeated from the stage: every step has the same result when it is done twice. Nothing
 is tried again after a failed fsync: the kernel may have dropped the data and would
-report success the second time, so the writer gives up and the next one starts from
-what is on disk.
+report success the second time.
 
     stage = lexfed stage v1\n
             <origin>\n
@@ -55,7 +54,7 @@ from lexfed.audit.storage.held_folder import LOCK, PART, Folder
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.tiles import MAX_ENTRY, TileName, decode_bundle, parse_path
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, naming
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import SignedNote, VerifierKey, parse_note, verify
 from lexfed.signing.strict_text import decode_hash, encode_base64, parse_decimal
@@ -210,11 +209,9 @@ def open_stage(data: bytes, log_keys: Sequence[VerifierKey]) -> StagedAppend:
         Nothing is returned unless the signature covers every byte of it.
     """
     end = end_of_stage_head(data)
-    try:
+    with naming("`stage`"):
         note = parse_note(data[:end])
         signatures = verify(note, log_keys)
-    except AuditError as error:
-        raise AuditError(f"`stage`: {error.message}", error.hint) from error
     lines = note.body.decode().split("\n")[:-1]
     if len(lines) != 6:
         raise AuditError(f"`stage` has {len(lines)} lines of text, not 6")

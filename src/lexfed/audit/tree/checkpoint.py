@@ -7,11 +7,9 @@ A checkpoint is the log's signed statement of its size and root:
     <size, decimal, no leading zero>\n
     <base64 of the 32-byte root>\n
 
-This body is the text of a signed note. The origin is the identity of the log, whatever
-key it signs with; the key's name equals the origin, so a log that changes its key signs
-with old and new key under one name. Lines after the third are allowed by the
-specification and refused here: ML-DSA cosignatures do not cover them and auditors
-cannot check them.
+This body is the text of a signed note; the name of the key that signs it is the origin.
+Lines after the third are allowed by the specification and refused here: ML-DSA
+cosignatures do not cover them.
 
 A cosignature says when a witness saw which checkpoint:
 
@@ -23,10 +21,8 @@ A cosignature says when a witness saw which checkpoint:
 Numbers are big-endian, time is in seconds since 1970. A cosignature states that, at
 that time, this was the largest tree of the log the witness had seen, and that it grew
 from every earlier one. The Ed25519 message does not name the witness: one key must not
-serve two witnesses, nor a witness and a log.
-
-ML-DSA-44 [FIPS 204] withstands quantum computers. We check such cosignatures where the
-installed `cryptography` can; our own witness signs with Ed25519.
+serve two witnesses, nor a witness and a log. ML-DSA-44 [FIPS 204] withstands quantum
+computers; it is checked where the installed `cryptography` can.
 """
 
 from dataclasses import dataclass
@@ -159,17 +155,9 @@ def ed25519_message(body: bytes, timestamp: int) -> bytes:
 
 def mldsa44_message(checkpoint: Checkpoint, name: str, timestamp: int) -> bytes:
     """Return the bytes that an ML-DSA-44 cosigner signs."""
-    return b"".join(
-        [
-            b"subtree/v1\n\0",
-            _short(name),
-            timestamp.to_bytes(8, "big"),
-            _short(checkpoint.origin),
-            (0).to_bytes(8, "big"),
-            checkpoint.size.to_bytes(8, "big"),
-            checkpoint.root,
-        ]
-    )
+    span = bytes(8) + checkpoint.size.to_bytes(8, "big")
+    log = _short(checkpoint.origin) + span + checkpoint.root
+    return b"subtree/v1\n\0" + _short(name) + timestamp.to_bytes(8, "big") + log
 
 
 def verify_cosignature(body: bytes, signature: NoteSignature, key: VerifierKey) -> int:

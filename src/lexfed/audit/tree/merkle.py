@@ -9,14 +9,8 @@ A tree of n > 1 leaves splits at the largest power of two below n [RFC 6962, 2.1
 two prefixes keep a node from passing as an entry. Two proofs follow from it:
 
     inclusion    the siblings on the way from one leaf to the root, leaf first
-                 [RFC 6962, 2.1.1]: "this entry is number i of the n entries under
-                 this root"
-    consistency  the subtrees that join an old root to a new one [RFC 6962, 2.1.2]:
-                 "the new tree begins with the old one"
-
-`Tree` keeps every complete subtree in memory, one list per level, so an append costs
-two hashes on average and a proof a few look-ups. The verifying functions know only
-their arguments: no tree, no file.
+                 [RFC 6962, 2.1.1]
+    consistency  the subtrees that join an old root to a new one [RFC 6962, 2.1.2]
 
 >>> tree = Tree()
 >>> for entry in (b"a", b"b", b"c"):
@@ -113,9 +107,7 @@ class Tree:
     def consistency_proof(self, old: int, new: int) -> tuple[bytes, ...]:
         """Return the proof that the tree of `new` entries begins with that of `old`.
 
-        Raises:
-            AuditError: if `old` is 0; every tree begins with the empty one, so
-                callers handle that case without a proof.
+        Not from 0: every tree begins with the empty one, and no proof says more.
         """
         self._check_size(new)
         _check_sizes(old, new)

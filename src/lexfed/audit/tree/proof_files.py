@@ -55,12 +55,10 @@ class InclusionProof:
 
     def to_bytes(self) -> bytes:
         """Return the content of a `.tlog-proof` file."""
-        lines = [HEADER]
-        if self.extra:
-            if len(self.extra) > MAX_EXTRA:
-                raise AuditError(f"proof: extra data has more than {MAX_EXTRA} bytes")
-            lines.append(f"extra {encode_base64(self.extra)}")
-        lines.append(f"index {self.index}")
+        if len(self.extra) > MAX_EXTRA:
+            raise AuditError(f"proof: extra data has more than {MAX_EXTRA} bytes")
+        extra = [f"extra {encode_base64(self.extra)}"] if self.extra else []
+        lines = [HEADER, *extra, f"index {self.index}"]
         return _join(lines, self.hashes, self.checkpoint)
 
     @classmethod

@@ -168,9 +168,8 @@ def decode_bundle(data: bytes, count: int) -> list[bytes]:
 def tile_names(old_size: int, new_size: int) -> Iterator[TileName]:
     """Yield the tiles that change when a tree grows, lowest level first.
 
-    From an old size of 0 these are all tiles of the tree. They come one by one: a
-    checkpoint may claim 2^63 entries, and a reader must fail at the first missing
-    tile, not run out of memory.
+    They come one by one: a checkpoint may claim 2^63 entries, and a reader must fail
+    at the first missing tile, not run out of memory.
     """
     _check_growth(old_size, new_size)
     for level in range(_MAX_LEVEL + 1):
@@ -212,10 +211,8 @@ def outgrown(old_size: int, new_size: int) -> Iterator[str]:
 def repeated(tiles: Iterable[TileName], size: int) -> Iterator[TileName]:
     """Yield the partial bundles whose entries the bundle of the newest size repeats.
 
-    A log must keep partial tiles of hashes for every size that it signed, until the
-    full one is there [tlog-tiles]; they are small. Partial bundles hold the same
-    entries over and over: 255 of them would be most of a long log. Whoever holds an
-    older checkpoint finds its entries at the beginning of the newest bundle.
+    Unlike partial tiles of hashes, which a log must keep until the full one is there
+    [tlog-tiles], 255 of them would be most of a long log.
     """
     for name in tiles:
         is_older = (name.index, name.width) < divmod(size, TILE_WIDTH)

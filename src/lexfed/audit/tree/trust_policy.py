@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The auditor's trust file: the logs and witnesses to believe [tlog-policy].
 
-Anyone can run a log that shows two histories to two readers; each verifies. A witness
-cosigns only one history, so a quorum of witnesses on a checkpoint shows that everyone
-who asks for the same quorum sees the same log.
-
     log <vkey> [<url>]
     witness <name> <vkey> [<url>]
     group <name> all|any|<k> <member>...
@@ -15,10 +11,8 @@ group counts as a witness when at least k of its members do. A name must be defi
 before it is used and may be a member only once, so no witness counts twice. The names
 have no meaning outside the file. A log's key signs with algorithm 01 under the log's
 origin, a witness's with 04 or 06; the same public key on two lines is refused. With
-`quorum none` nobody but the log vouches for its history.
-
-The specification treats bytes beyond ASCII as opaque; we ask for UTF-8, which it
-recommends, so that names can be printed.
+`quorum none` nobody but the log vouches for its history. Bytes beyond ASCII, opaque to
+the specification, are UTF-8 here so that names can be printed.
 """
 
 import re
@@ -30,7 +24,7 @@ from lexfed.audit.tree.checkpoint import (
     open_checkpoint,
     verify_cosignature,
 )
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, naming
 from lexfed.signing.notes import (
     ED25519,
     ED25519_COSIGNER,
@@ -146,23 +140,15 @@ def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
         )
     reading = _Reading()
     for number, line in enumerate(text.split("\n")[:-1], start=1):
-        try:
+        with naming(f"{where}:{number}"):
             reading.line(line)
-        except AuditError as error:
-            message = f"{where}:{number}: {error.message}"
-            raise AuditError(message, error.hint) from error
     if reading.quorum is None:
         raise AuditError(
             f"{where}: no quorum",
             "add a line `quorum <name>`, or `quorum none` to trust the log alone",
         )
-    return TrustPolicy(
-        tuple(reading.logs),
-        reading.witnesses,
-        reading.groups,
-        reading.quorum,
-        reading.urls,
-    )
+    logs, quorum = tuple(reading.logs), reading.quorum
+    return TrustPolicy(logs, reading.witnesses, reading.groups, quorum, reading.urls)
 
 
 class _Reading:
@@ -185,11 +171,9 @@ class _Reading:
         match keyword, rest:
             case "log", [vkey] | [vkey, _]:
                 self._log(vkey)
-            case "witness", [name, vkey]:
+            case "witness", [name, vkey, *url] if len(url) < 2:
                 self._witness(name, vkey)
-            case "witness", [name, vkey, url]:
-                self._witness(name, vkey)
-                self.urls[name] = url
+                self.urls.update((name, each) for each in url)
             case "group", [name, threshold, *members] if members:
                 self._group(name, threshold, members)
             case "quorum", [name]:
