@@ -4,9 +4,9 @@
     findings = VerifierFindings(log=True, budget=True)
     judgements = evaluate(facts_of(records, blobs, findings))
 
-`catalogue.toml` holds the rules, `catalogue` reads them, `facts` presents the
-entries of a log to them and `fact_queries` answers what several rules ask;
-`checks` looks for the evidence, `evaluation` knows where a rule does not apply,
+`catalogue.toml` holds the rules, `catalogue` reads them, `facts` answers what they
+ask of a log; `checks` looks for the evidence, `evaluation` knows where a rule does
+not apply,
 caps each answer at the rule's ceiling and makes the certificate.
 Its `CANNOT` lists what no log can show; every report carries it in full.
 

@@ -32,13 +32,13 @@ from lexfed.audit.rules.catalogue import (
 from lexfed.audit.rules.checks import CHECKS
 from lexfed.audit.rules.checks.column_tags import cites_offences
 from lexfed.audit.rules.checks.people import outside
-from lexfed.audit.rules.fact_queries import (
+from lexfed.audit.rules.facts import (
+    LogFacts,
+    LoggedEntry,
+    VerifierFindings,
     all_articles_known,
-    find_document,
-    risky_changes,
-    unlogged_change,
+    facts_of,
 )
-from lexfed.audit.rules.facts import LogFacts, LoggedEntry, VerifierFindings, facts_of
 from lexfed.errors import AuditError
 
 AT_CEILING: Mapping[RuleCeiling, RuleOutcome] = {
@@ -125,7 +125,7 @@ def assessment_needed(facts: LogFacts) -> CheckAnswer | None:
         return None
     evidence = [at.index, features.index]
     if features.entry.columns.get("special", 0) > 0:
-        reasons = find_document(facts, "dpia-not-needed", before=True)
+        reasons = facts.document("dpia-not-needed", before=True)
         if reasons is None:
             return None
         evidence.append(reasons.index)
@@ -173,7 +173,7 @@ def third_countries(facts: LogFacts) -> CheckAnswer | None:
 
 def changes(facts: LogFacts) -> CheckAnswer | None:
     """The log holds no change that could raise a risk, and hides none."""
-    if risky_changes(facts) or unlogged_change(facts) or not facts.rounds:
+    if facts.risky_changes or facts.unlogged_change or not facts.rounds:
         return None
     why = "policy, tags and purpose stayed as logged before the first round"
     return left_out(why, *facts.span)

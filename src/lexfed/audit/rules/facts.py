@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of a log for its rules: entries by kind, tags, parties, verifier's findings.
 
-Facts are made of entries 0 to n, of the tags that they cite, and of what a verifier
-found out about them. They hold no clock: "now" is the time of the last entry, so that
-the same entries give the same answers to everybody, whenever they ask.
+They hold no clock: "now" is the time of the last entry, so that the same entries give
+the same answers to everybody, whenever they ask. Of documents only digests and dates
+are known, so nobody judges one; it counts if it was signed into the log in time, issued
+before, and had not expired. Dates and times of entries may be of no calendar.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 from lexfed.audit.entries import (
@@ -30,9 +33,13 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.opening import BlobSource, parties_of
+from lexfed.audit.rules.catalogue import Missing
+from lexfed.audit.vocabulary import category_code
 from lexfed.errors import LexfedError
-from lexfed.law.tags import TaggedSchema
+from lexfed.law.decisions import articles_known
+from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.signing.strict_text import parse_json
+from lexfed.tiers import Tier
 
 _Kind = TypeVar("_Kind", bound=Entry)
 _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
@@ -42,6 +49,11 @@ _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
 _EVIDENCE: tuple[type[Entry], ...] = (
     PolicyEntry, FeatureTags, Governance, RecordOfProcessing, Document, PrivacyTest,
     Export, Deletion, CompletionEntry,
+)  # fmt: skip
+
+_LOWERS_RISK = (
+    "budget-lowered", "feature-removed", "site-removed", "site-excluded",
+    "adaptation-frozen",
 )  # fmt: skip
 
 
@@ -204,6 +216,168 @@ class LogFacts:
         """Return the index of the first round after an entry; None if there is none."""
         return next((at.index for at in self.rounds if at.index > index), None)
 
+    @property
+    def protection(self) -> DatedEntry[PolicyEntry] | str:
+        """The policy that protects the run, or why nothing does."""
+        policy, genesis = self.policy, self.genesis
+        if policy is None or genesis is None:
+            return "no policy was logged before the first round"
+        if policy.entry.mechanism == "none" or policy.entry.epsilon is None:
+            return "the run has no noise and no guarantee"
+        if policy.entry.randomness != "operating-system" or genesis.entry.test:
+            return "the noise was seeded for a test and can be taken off again"
+        return policy
+
+    def protected(self) -> DatedEntry[PolicyEntry]:
+        """Return the policy that must protect the run."""
+        policy = self.protection
+        if isinstance(policy, str):
+            raise Missing(policy, *self.in_force)
+        return policy
+
+    def tags_at_hand(
+        self, *evidence: int
+    ) -> tuple[DatedEntry[FeatureTags], TaggedSchema]:
+        """Return the tags in force before the first round, which must be readable."""
+        if self.features is None or self.tagged is None:
+            raise Missing("the tags of the columns are not at hand", *evidence)
+        return self.features, self.tagged
+
+    @property
+    def in_force(self) -> tuple[int, ...]:
+        """Entry 0 and the policy as evidence."""
+        return tuple(at.index for at in (self.genesis, self.policy) if at is not None)
+
+    @property
+    def gap_free(self) -> bool:
+        """True if rounds are numbered 1, 2, 3, ..., lost ones included.
+
+        A round that was logged and then lost has two entries with one number.
+        """
+        number, lost = 0, set[int]()
+        for at in self.rounds:
+            aborted = isinstance(at.entry, AbortedRoundEntry)
+            repeats = aborted and at.entry.round == number and number not in lost
+            if at.entry.round != number + 1 and not repeats:
+                return False
+            number = at.entry.round
+            if aborted:
+                lost.add(number)
+        return number > 0
+
+    @property
+    def unlogged_change(self) -> str | None:
+        """The first change without an entry of its own, in words; None if none."""
+        return next(self._unlogged_changes(), None)
+
+    def _unlogged_changes(self) -> Iterator[str]:
+        decided: dict[str, Sequence[DatedEntry[Entry]]] = {
+            "policy": self.of(PolicyEntry),
+            "feature tags": self.of(FeatureTags),
+        }
+        for what, logged in decided.items():
+            for before, after in pairwise(logged):
+                if not self._change_between(before, after):
+                    entry = f"entry {after.index}"
+                    yield f"{entry} replaces the {what} without a change entry"
+        for at in self.of(RoundEntry):
+            tags = self.last(FeatureTags, at.index)
+            if tags is None or tags.entry.tags != at.entry.tags:
+                yield f"the round of entry {at.index} used other tags than those logged"
+        stated = [at for at in self.of(Governance) if at.entry.purpose is not None]
+        for old, new in pairwise(stated):
+            same = old.entry.purpose == new.entry.purpose
+            if not same and not self._change_between(old, new):
+                yield f"entry {new.index} states another purpose without a change entry"
+
+    def _change_between(
+        self, before: DatedEntry[Entry], after: DatedEntry[Entry]
+    ) -> bool:
+        return any(before.index < at.index < after.index for at in self.changes)
+
+    @property
+    def risky_changes(self) -> tuple[DatedEntry[ChangeEntry], ...]:
+        """The changes after which risks must be looked at again."""
+        return tuple(at for at in self.changes if at.entry.what not in _LOWERS_RISK)
+
+    def _counting_documents(
+        self, what: str, before: bool, ends: bool
+    ) -> list[DatedEntry[Document]]:
+        """Return the documents of a name that were there in time and held to the end.
+
+        With `before` they were logged and issued before the first round, with `ends`
+        they have an end date.
+        """
+        first, counting = self.first_round, []
+        for at in self.of(Document):
+            issued, expires = at.entry.issued, at.entry.expires
+            early = (first is None or at.index < first) and issued <= self.begun
+            in_time = issued <= at.day and (early or not before)
+            holds = not ends if expires is None else expires >= self.ended
+            if at.entry.what == what and in_time and holds:
+                counting.append(at)
+        return counting
+
+    def document(
+        self,
+        what: str,
+        *,
+        before: bool = False,
+        ends: bool = False,
+        about: int | None = None,
+    ) -> DatedEntry[Document] | None:
+        """Return the last document of a name that counts for the whole run.
+
+        With `before` it was logged and issued before the first round, with `ends` it
+        has an end date, with `about` it is about the entry of that index.
+        """
+        documents = [
+            at
+            for at in self._counting_documents(what, before, ends)
+            if at.entry.site is None and (about is None or at.entry.about == about)
+        ]
+        return documents[-1] if documents else None
+
+    def documents_for(
+        self,
+        what: str,
+        parties: Sequence[Party],
+        *,
+        before: bool = False,
+        ends: bool = False,
+    ) -> tuple[int, ...]:
+        """Return the documents that cover some parties: one for all, or one for each.
+
+        Empty if a party is left out. A simulated site has no key that a document could
+        name, so only a document for all covers it.
+        """
+        common = self.document(what, before=before, ends=ends)
+        if common is not None:
+            return (common.index,)
+        by_site = {
+            at.entry.site: at.index
+            for at in self._counting_documents(what, before, ends)
+        }
+        keys = [None if party.key is None else party.key.keyid for party in parties]
+        indices = [by_site[key] for key in keys if key is not None and key in by_site]
+        return tuple(indices) if len(indices) == len(keys) else ()
+
+    def document_about(self, what: str, index: int, prompt: bool) -> int | None:
+        """Return the index of a document about an earlier entry; None if there is none.
+
+        With `prompt` it must come before the next round after that entry.
+        """
+        limit = self.next_round(index)
+        answers = (
+            at.index
+            for at in self.of(Document)
+            if at.entry.what == what
+            and at.entry.about == index < at.index
+            and at.entry.issued <= at.day
+            and (not prompt or limit is None or at.index < limit)
+        )
+        return next(answers, None)
+
 
 def facts_of(
     records: Sequence[LoggedEntry], content: BlobSource, checks: VerifierFindings
@@ -231,3 +405,81 @@ def _tags(digest: str, content: BlobSource) -> TaggedSchema | None:
         return TaggedSchema.from_dict(parse_json(content.get(digest)))
     except (LexfedError, ValueError, TypeError, AttributeError, KeyError):
         return None  # erased, lost or another's: nothing is known of the columns
+
+
+def decided(
+    at: DatedEntry[Governance] | None, key: str, *evidence: int
+) -> DatedEntry[Governance]:
+    """Return a statement of decisions, which must state a key."""
+    if at is None or getattr(at.entry, key) is None:
+        raise Missing(f"not stated: `audit.governance.{key}`", *evidence)
+    return at
+
+
+def all_articles_known(tagged: TaggedSchema) -> bool:
+    """Return True if articles were assigned to every column.
+
+    A person who states a tier and no category leaves open which articles apply, so
+    that none cited is no finding.
+    """
+    return all(articles_known(tag, tagged.asked) for tag in tagged.tags.values())
+
+
+def cites(tag: Tag, reference: str) -> bool:
+    """Return True if a column's tag names an article of the GDPR that begins so."""
+    return any(
+        obligation.jurisdiction == "gdpr"
+        and obligation.reference.startswith(f"GDPR {reference}")
+        for obligation in tag.obligations
+    )
+
+
+def categories(tags: Iterable[Tag]) -> dict[str, str]:
+    """Return the categories of tags: by code word, as tags name them.
+
+    A category without letters or digits has the empty code word.
+    """
+    return {category_code(tag.category): tag.category for tag in tags}
+
+
+def tags_in(tagged: TaggedSchema, *tiers: Tier) -> tuple[Tag, ...]:
+    """Return the tags of the columns of some tiers."""
+    names = [name for tier in tiers for name in tagged.columns_in(tier)]
+    return tuple(tagged.tags[name] for name in names if name in tagged.tags)
+
+
+def years_after(day: str, years: int, months: int = 0) -> tuple[int, int, int]:
+    """Return year, month and day so much later; compare with `date_parts`.
+
+    >>> years_after("2026-11-15", 6), years_after("2026-11-15", 0, 6)
+    ((2032, 11, 15), (2027, 5, 15))
+    """
+    year, month, rest = date_parts(day)
+    total = (month - 1) + months
+    return year + years + total // 12, total % 12 + 1, rest
+
+
+def date_parts(day: str) -> tuple[int, int, int]:
+    """Return year, month and day as numbers."""
+    year, month, rest = day.split("-")
+    return int(year), int(month), int(rest)
+
+
+def days_between(start: str, end: str) -> int | None:
+    """Return the number of days from `start` to `end`; None if one is no day."""
+    try:
+        return (date.fromisoformat(end) - date.fromisoformat(start)).days
+    except ValueError:
+        return None
+
+
+def time_between(start: str, end: str) -> timedelta | None:
+    """Return the time from one to the other; None if one is no time."""
+    try:
+        first, last = (
+            datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            for text in (start, end)
+        )
+    except ValueError:
+        return None
+    return last - first

@@ -4,15 +4,14 @@
 import re
 
 from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, require
-from lexfed.audit.rules.fact_queries import (
+from lexfed.audit.rules.facts import (
+    LogFacts,
     all_articles_known,
     categories,
     cites,
     decided,
-    tags_at_hand,
     tags_in,
 )
-from lexfed.audit.rules.facts import LogFacts
 from lexfed.audit.vocabulary import NEEDS_LAW
 from lexfed.law.decisions import articles_known
 from lexfed.law.tags import Tag, TaggedSchema
@@ -26,7 +25,7 @@ _BY_PEOPLE = "people tagged some columns and named no category"
 def exceptions(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every special category has an exception, and its law where one is needed."""
     at = facts.intended
-    features, tagged = tags_at_hand(facts)
+    features, tagged = facts.tags_at_hand()
     gaps, evidence = [], [features.index]
     if at is None or at.entry.legal_basis is None:
         gaps.append("`audit.governance.legal_basis`")
@@ -81,7 +80,7 @@ def cites_offences(facts: LogFacts) -> bool:
 def identifiers(facts: LogFacts, _: Rule) -> CheckAnswer:
     """No identifier enters the model, but for places and dates that were coarsened."""
     at = decided(facts.governance, "deidentification")
-    features, tagged = tags_at_hand(facts, at.index)
+    features, tagged = facts.tags_at_hand(at.index)
     require(all_articles_known(tagged), _BY_PEOPLE, at.index, features.index)
     transforms = at.entry.transforms
     allowed = set()
@@ -131,13 +130,13 @@ def dates(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def articles(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every column was looked at, and the articles that apply are in its tag."""
-    features, tagged = tags_at_hand(facts)
+    features, tagged = facts.tags_at_hand()
     require(all_articles_known(tagged), _BY_PEOPLE, features.index)
     return met("every column's tag names the articles that apply", features.index)
 
 
 def attributes(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every column is tagged, and it is stated whom re-identification assumes."""
-    features = tags_at_hand(facts)[0]
+    features = facts.tags_at_hand()[0]
     at = decided(facts.governance, "attack_model", features.index)
     return met("tags and attack model are stated", at.index, features.index)

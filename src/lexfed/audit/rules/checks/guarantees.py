@@ -19,46 +19,35 @@ from lexfed.audit.rules.catalogue import (
     written,
 )
 from lexfed.audit.rules.checks.principles import hidden
-from lexfed.audit.rules.fact_queries import (
-    decided,
-    document_about,
-    find_document,
-    in_force,
-    protected,
-    protection,
-    risky_changes,
-    tags_at_hand,
-    unlogged_change,
-)
-from lexfed.audit.rules.facts import DatedEntry, LogFacts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided
 
 
 def guarantee(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Epsilon, delta, unit and relation are stated, and recomputing agrees."""
-    protected(facts)
+    facts.protected()
     done, plan = facts.last(CompletionEntry), facts.last(BudgetPlan)
     if done is None or done.entry.claim is None or plan is None:
-        raise Missing("the run has no claim yet", *in_force(facts))
+        raise Missing("the run has no claim yet", *facts.in_force)
     why = "the budgets could not be recomputed as stated"
     require(facts.checks.budget is True, why, done.index)
     why = "the claim is stated in full, and recomputing agrees"
-    return met(why, *in_force(facts), plan.index, *facts.span, done.index)
+    return met(why, *facts.in_force, plan.index, *facts.span, done.index)
 
 
 def implementation(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """A known sampler, the system's generator, and a report of tests."""
-    policy = protected(facts)
+    policy = facts.protected()
     known = policy.entry.noise in rule.parameters["samplers"]
     require(known, "the sampler is not one of those known", policy.index)
     why = "not stated: `audit.documents.software-tests`"
-    tests = need(find_document(facts, "software-tests"), why, policy.index)
+    tests = need(facts.document("software-tests"), why, policy.index)
     why = "a known sampler, the system's generator, and a report of tests"
-    return met(why, *in_force(facts), tests.index)
+    return met(why, *facts.in_force, tests.index)
 
 
 def trust(facts: LogFacts, _: Rule) -> CheckAnswer:
     """It is stated who is trusted, and the log does not contradict it."""
-    policy = protected(facts)
+    policy = facts.protected()
     cohort = policy.entry.cohort
     if policy.entry.trust != "distributed":
         shared = cohort is not None or policy.entry.noise == "skellam-shares"
@@ -90,23 +79,23 @@ def _enough(at: DatedEntry[RoundEntry], cohort: CohortAssumptions) -> bool:
 
 def parameters(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Epsilon, delta and unit are stated, and somebody says why they fit."""
-    protected(facts)
+    facts.protected()
     why = "not stated: `audit.documents.privacy-parameters`"
-    reasons = need(find_document(facts, "privacy-parameters"), why, *in_force(facts))
-    return met("parameters and their justification", *in_force(facts), reasons.index)
+    reasons = need(facts.document("privacy-parameters"), why, *facts.in_force)
+    return met("parameters and their justification", *facts.in_force, reasons.index)
 
 
 def combined(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Federated learning is combined with noise and with secure aggregation."""
     masked = bool(facts.of(RoundEntry)) and hidden(facts)
-    if masked and not isinstance(protection(facts), str):
+    if masked and not isinstance(facts.protection, str):
         why = "noise and secure aggregation in every round"
-        return met(why, *in_force(facts), *facts.span)
+        return met(why, *facts.in_force, *facts.span)
     reasons = need(
-        find_document(facts, "pets-not-combined"),
+        facts.document("pets-not-combined"),
         "noise and secure aggregation are not both there, and "
         "`audit.documents.pets-not-combined` does not say why",
-        *in_force(facts),
+        *facts.in_force,
         *facts.span,
     )
     return written("a document says why not", reasons.index)
@@ -123,20 +112,20 @@ def reviewed(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def designed(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Budget, unit and mechanism were logged before the first round and stayed."""
-    protected(facts)
-    reason = unlogged_change(facts)
-    require(reason is None, reason or "", *in_force(facts))
-    require(facts.rounds, "no round is logged yet", *in_force(facts))
+    facts.protected()
+    reason = facts.unlogged_change
+    require(reason is None, reason or "", *facts.in_force)
+    require(facts.rounds, "no round is logged yet", *facts.in_force)
     evidence = _reviews(facts, "dpia-review")
     why = "the policy was logged before the first round, no change went unreviewed"
-    return met(why, *in_force(facts), *facts.span[:1], *evidence)
+    return met(why, *facts.in_force, *facts.span[:1], *evidence)
 
 
 def _reviews(facts: LogFacts, document: str) -> list[int]:
     """Return the changes and their reviews; all were reviewed before the next round."""
     gaps, evidence = [], []
-    for change in risky_changes(facts):
-        review = document_about(facts, document, change.index, prompt=True)
+    for change in facts.risky_changes:
+        review = facts.document_about(document, change.index, prompt=True)
         evidence.append(change.index)
         if review is None:
             gaps.append(f"a `document` entry `{document}` about entry {change.index}")
@@ -148,28 +137,28 @@ def _reviews(facts: LogFacts, document: str) -> list[int]:
 
 def reviews(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Every change that may raise a risk was reviewed before the next round."""
-    reason = unlogged_change(facts)
+    reason = facts.unlogged_change
     require(reason is None, reason or "")
-    require(risky_changes(facts), "no round is logged yet")
+    require(facts.risky_changes, "no round is logged yet")
     evidence = _reviews(facts, rule.parameters["answer"])
     return met("every change was reviewed before the next round", *evidence)
 
 
 def enforced(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Budgets recomputed from the logged events are kept."""
-    protected(facts)
-    require(facts.rounds, "no round is logged yet", *in_force(facts))
+    facts.protected()
+    require(facts.rounds, "no round is logged yet", *facts.in_force)
     why = "the budgets could not be recomputed as stated"
     require(facts.checks.budget is True, why, *facts.span)
     plan, done = facts.last(BudgetPlan), facts.last(CompletionEntry)
     more = [at.index for at in (plan, done) if at is not None]
     why = "budgets recomputed from the logged events are kept"
-    return met(why, *in_force(facts), *facts.span, *more)
+    return met(why, *facts.in_force, *facts.span, *more)
 
 
 def tagged(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every column had a tier before the first round, and it stayed."""
-    features = tags_at_hand(facts)[0]
+    features = facts.tags_at_hand()[0]
     same = all(at.entry.tags == features.entry.tags for at in facts.of(RoundEntry))
     require(same, "a round used other tags than those logged", features.index)
     return met("every column has a tier", features.index, *facts.span)

@@ -10,14 +10,7 @@ from datetime import timedelta
 
 from lexfed.audit.entries import Incident, Party, Withdrawal
 from lexfed.audit.rules.catalogue import CheckAnswer, Rule, met, need, require
-from lexfed.audit.rules.fact_queries import (
-    decided,
-    document_about,
-    documents_for,
-    find_document,
-    time_between,
-)
-from lexfed.audit.rules.facts import DatedEntry, LogFacts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided, time_between
 from lexfed.audit.vocabulary import EEA
 
 _NONE_KNOWN = (
@@ -66,7 +59,7 @@ def transfers(facts: LogFacts, _: Rule) -> CheckAnswer:
     others = [party for party in abroad if party.transfer_tool != "adequacy"]
     if not others:
         return met("an adequacy decision is named for every transfer", *facts.start)
-    documents = documents_for(facts, "transfer-safeguards", others)
+    documents = facts.documents_for("transfer-safeguards", others)
     why = "not stated: `audit.documents.transfer-safeguards`"
     require(documents, why, *facts.start)
     return met("a tool is named for every transfer", *facts.start, *documents)
@@ -79,7 +72,7 @@ def _answers(
     gaps, evidence = [], []
     for at in logged:
         for name in rule.parameters["answers"]:
-            answer = document_about(facts, name, at.index, prompt=name == "exclusion")
+            answer = facts.document_about(name, at.index, prompt=name == "exclusion")
             if answer is None:
                 gaps.append(f"a `document` entry `{name}` about entry {at.index}")
             else:
@@ -100,7 +93,7 @@ def withdrawals(facts: LogFacts, rule: Rule) -> CheckAnswer:
 def consent(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Consents are kept somewhere, and withdrawals were answered."""
     at = decided(facts.intended, "legal_basis")
-    registry = find_document(facts, "consent-registry", before=True)
+    registry = facts.document("consent-registry", before=True)
     why = "not stated: `audit.documents.consent-registry`"
     kept = need(registry, why, at.index)
     logged = [w for w in facts.of(Withdrawal) if w.entry.ground == "consent"]

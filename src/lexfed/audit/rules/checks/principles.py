@@ -19,14 +19,7 @@ from lexfed.audit.rules.catalogue import (
     need,
     require,
 )
-from lexfed.audit.rules.fact_queries import (
-    decided,
-    find_document,
-    gap_free,
-    protection,
-    tags_at_hand,
-)
-from lexfed.audit.rules.facts import DatedEntry, LogFacts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided
 
 _BEFORE = "not stated before the first round: "
 _NO_QUORUM = (
@@ -46,7 +39,7 @@ def purpose(facts: LogFacts, _: Rule) -> CheckAnswer:
     if at.entry.purpose in at.entry.allowed_purposes:
         return met("the purpose is one of those allowed at every site", at.index)
     assessed = need(
-        find_document(facts, "compatibility-assessment", before=True),
+        facts.document("compatibility-assessment", before=True),
         "the purpose is none of those allowed, and there is no "
         "`audit.documents.compatibility-assessment`",
         at.index,
@@ -72,7 +65,7 @@ def _approved_inputs(
 
 def minimised(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The columns in the model are those that were approved, each with its reason."""
-    features = tags_at_hand(facts)[0]
+    features = facts.tags_at_hand()[0]
     approval = _approved_inputs(facts, features, features.index)
     why = "the model reads the approved columns, each with tier and reason"
     return met(why, approval, features.index)
@@ -146,7 +139,7 @@ def confidential(facts: LogFacts, _: Rule) -> CheckAnswer:
 def accountable(facts: LogFacts, _: Rule) -> CheckAnswer:
     """No round is missing, and certificates cite what exists."""
     require(facts.rounds, "no round is logged yet")
-    require(gap_free(facts), "the numbers of rounds have gaps or repeat", *facts.span)
+    require(facts.gap_free, "the numbers of rounds have gaps or repeat", *facts.span)
     done = facts.last(CompletionEntry)
     if done is not None:
         whole = done.entry.rounds == facts.rounds[-1].entry.round
@@ -166,7 +159,7 @@ def accountable(facts: LogFacts, _: Rule) -> CheckAnswer:
 def assessment(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The assessment was in the log before the first round."""
     logged = need(
-        find_document(facts, "dpia", before=True),
+        facts.document("dpia", before=True),
         f"{_BEFORE}`audit.documents.dpia`; where none is "
         "needed, `audit.governance.dpia_triggers = []` and, with special data, "
         "`audit.documents.dpia-not-needed`",
@@ -178,7 +171,7 @@ def assessment(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def description(facts: LogFacts, _: Rule) -> CheckAnswer:
     """The assessment describes the processing, with the columns that are read."""
-    logged = find_document(facts, "dpia-description", before=True)
+    logged = facts.document("dpia-description", before=True)
     described = need(logged, f"{_BEFORE}`audit.documents.dpia-description`").index
     unapproved = "not stated: `audit.governance.approved_inputs`"
     features = need(facts.features, unapproved, described)
@@ -189,7 +182,7 @@ def description(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def _noised(facts: LogFacts) -> bool:
     events = [at.entry.event for at in facts.of(RoundEntry)]
-    return not isinstance(protection(facts), str) and None not in events
+    return not isinstance(facts.protection, str) and None not in events
 
 
 def _limited(facts: LogFacts) -> bool:
@@ -230,7 +223,7 @@ TRACES: Mapping[str, Callable[[LogFacts], bool]] = {
 
 def measures(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every measure that the assessment names is seen in the log."""
-    logged = find_document(facts, "dpia-measures", before=True)
+    logged = facts.document("dpia-measures", before=True)
     index = need(logged, f"{_BEFORE}`audit.documents.dpia-measures`").index
     at = facts.intended
     if at is None or not at.entry.measures:

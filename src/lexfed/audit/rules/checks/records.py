@@ -10,17 +10,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.entries.lifecycle import CONTROLLER_GROUPS, PROCESSOR_GROUPS
 from lexfed.audit.rules.catalogue import CheckAnswer, Missing, Rule, met, need, require
 from lexfed.audit.rules.checks.principles import kept_or_deleted
-from lexfed.audit.rules.fact_queries import (
-    categories,
-    decided,
-    find_document,
-    gap_free,
-    in_force,
-    tags_at_hand,
-    tags_in,
-    unlogged_change,
-)
-from lexfed.audit.rules.facts import DatedEntry, LogFacts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts, categories, decided, tags_in
 from lexfed.tiers import Tier
 
 _TABLES = {"controller": "record", "processor": "processor_record"}
@@ -54,7 +44,7 @@ def record(facts: LogFacts, rule: Rule) -> CheckAnswer:
     _require_groups(at)
     if role == "processor":
         return met("every group is stated or said not to apply", at.index)
-    features, tagged = tags_at_hand(facts, at.index)
+    features, tagged = facts.tags_at_hand(at.index)
     tiers = (Tier.PERSONAL, Tier.SPECIAL, Tier.IDENTIFIER)
     used = set(categories(tags_in(tagged, *tiers)))
     differing = sorted(used ^ set(at.entry.categories or ()))
@@ -86,7 +76,7 @@ def inventory(facts: LogFacts, _: Rule) -> CheckAnswer:
 def bias(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Special data against bias: a reason, an access list, and an end."""
     at = decided(facts.governance, "bias_correction")
-    reasons, access = _last(facts, "controller"), find_document(facts, "access-list")
+    reasons, access = _last(facts, "controller"), facts.document("access-list")
     problem, evidence = kept_or_deleted(facts, "bias-data")
     gaps = [] if problem is None else [problem]
     if reasons is None or not reasons.entry.bias_reason:
@@ -103,7 +93,7 @@ def bias(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def lifetime(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Start, every round, every restart and the end of training are logged."""
-    whole = facts.rounds and gap_free(facts)
+    whole = facts.rounds and facts.gap_free
     require(whole, "rounds are missing from the log", *facts.span)
     why = "the end of training is not logged"
     done = need(facts.last(CompletionEntry), why, *facts.span)
@@ -114,12 +104,12 @@ def lifetime(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 def monitored(facts: LogFacts, _: Rule) -> CheckAnswer:
     """Every change of policy, tags or purpose has an entry of its own."""
-    reason = unlogged_change(facts)
+    reason = facts.unlogged_change
     if reason is not None or not facts.rounds or facts.policy is None:
         raise Missing(reason or "no round under a policy is logged yet")
     changes = [at.index for at in facts.changes]
     why = "no change of policy, tags or purpose without its entry"
-    return met(why, *in_force(facts), *facts.span, *changes)
+    return met(why, *facts.in_force, *facts.span, *changes)
 
 
 def biometric(facts: LogFacts, _: Rule) -> CheckAnswer:

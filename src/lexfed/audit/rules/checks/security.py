@@ -13,8 +13,7 @@ from lexfed.audit.entries.lifecycle import Pseudonymisation
 from lexfed.audit.rules.catalogue import CheckAnswer, Missing, Rule, met, require
 from lexfed.audit.rules.checks.principles import quorum_gaps
 from lexfed.audit.rules.checks.statements import stated
-from lexfed.audit.rules.fact_queries import days_between
-from lexfed.audit.rules.facts import DatedEntry, LogFacts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts, days_between
 
 _WORD = re.compile(r"[\x21-\x7e]*")
 _KEYED = ("random", "hmac-sha256", "aes")

@@ -23,16 +23,7 @@ from lexfed.audit.rules.catalogue import (
     require,
 )
 from lexfed.audit.rules.checks.principles import deadline_of
-from lexfed.audit.rules.fact_queries import (
-    date_parts,
-    days_between,
-    document_about,
-    documents_for,
-    find_document,
-    risky_changes,
-    years_after,
-)
-from lexfed.audit.rules.facts import LogFacts
+from lexfed.audit.rules.facts import LogFacts, date_parts, days_between, years_after
 
 
 def stated(facts: LogFacts, rule: Rule) -> CheckAnswer:
@@ -68,14 +59,14 @@ def _document(facts: LogFacts, rule: Rule, name: str) -> tuple[int, ...]:
     before = bool(rule.parameters.get("before"))
     ends = bool(rule.parameters.get("ends"))
     if rule.parameters.get("per_site"):
-        return documents_for(facts, name, facts.sites, before=before, ends=ends)
+        return facts.documents_for(name, facts.sites, before=before, ends=ends)
     about = None
     if "about" in rule.parameters:
         subject = facts.last(KINDS[rule.parameters["about"]], facts.first_round)
         if subject is None:
             return ()
         about = subject.index
-    logged = find_document(facts, name, before=before, ends=ends, about=about)
+    logged = facts.document(name, before=before, ends=ends, about=about)
     return () if logged is None else (logged.index,)
 
 
@@ -95,7 +86,7 @@ def _conditions(rule: Rule) -> str:
 def judgement(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Only people can judge it; documents that they wrote are cited."""
     names = rule.parameters.get("documents", ())
-    documents = [find_document(facts, name) for name in names]
+    documents = [facts.document(name) for name in names]
     evidence = [at.index for at in documents if at is not None]
     return for_people("only people can judge this", *evidence)
 
@@ -122,12 +113,12 @@ def risk_assessment(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """An assessment from before the first round, renewed after changes."""
     name, review = rule.parameters["document"], rule.parameters["answer"]
     why = f"not stated before the first round: `audit.documents.{name}`"
-    first = need(find_document(facts, name, before=True), why)
+    first = need(facts.document(name, before=True), why)
     oldest = years_after(first.entry.issued, rule.parameters["years"])
     require(date_parts(facts.ended) <= oldest, "the assessment is too old", first.index)
     evidence = [first.index]
-    for change in risky_changes(facts):
-        answer = document_about(facts, review, change.index, prompt=False)
+    for change in facts.risky_changes:
+        answer = facts.document_about(review, change.index, prompt=False)
         day = facts.now if answer is None else facts.entries[answer].day
         taken = days_between(change.day, day)
         require(
