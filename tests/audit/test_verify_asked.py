@@ -195,7 +195,7 @@ def test_an_event_has_one_hash_however_a_log_spells_it(tmp_path: Path) -> None:
     body = draft.entry.model_dump(mode="json")
     body["event"]["noise"] = None
 
-    class Spelled(RoundEntry):
+    class Spelled(RoundEntry, kind="round", artefacts=RoundEntry.artefacts):
         def model_dump(self, **_: Any) -> dict[str, Any]:
             return body
 

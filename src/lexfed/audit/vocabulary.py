@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words in which people state what software cannot find out by itself.
 
-A run states them under `[audit]` of its configuration, the log holds them as code
-words, rules compare them. They are closed lists: a word that nobody knows would be
-evidence of nothing, so it is refused where it is written.
+They are closed lists: a word that nobody knows would be evidence of nothing, so it is
+refused where it is written.
 """
 
 import re
@@ -28,45 +27,27 @@ NEEDS_LAW: frozenset[SpecialException] = frozenset(
 """Exceptions that rest on Union or Member State law (or a contract under it)."""
 
 AbortCause = Literal[
-    "interrupted",
-    "site-refused",
-    "site-lost",
-    "site-blamed",
-    "sum-out-of-bound",
+    "interrupted", "site-refused", "site-lost", "site-blamed", "sum-out-of-bound",
     "receipt-invalid",
-]
+]  # fmt: skip
 KeyRole = Literal["coordinator", "log"]
 LegalRole = Literal["controller", "joint-controller", "processor"]
 TransferTool = Literal[
-    "adequacy",
-    "standard-clauses",
-    "binding-rules",
-    "code-of-conduct",
-    "certification",
-    "authorised-clauses",
-    "derogation",
-]
+    "adequacy", "standard-clauses", "binding-rules", "code-of-conduct",
+    "certification", "authorised-clauses", "derogation",
+]  # fmt: skip
 """GDPR Art. 45, 46(2)(c)-(d), 47, 46(2)(e), 46(2)(f), 46(3), 49."""
 
 DpiaTrigger = Literal[
-    "special-data-at-scale",
-    "systematic-evaluation",
-    "public-monitoring",
-    "new-technology",
-    "other",
-]
+    "special-data-at-scale", "systematic-evaluation", "public-monitoring",
+    "new-technology", "other",
+]  # fmt: skip
 """GDPR Art. 35(1) and (3): why an impact assessment is needed."""
 
 ProtectiveMeasure = Literal[
-    "noise",
-    "clipping",
-    "budget",
-    "local-noise",
-    "secret-sampling",
-    "secure-aggregation",
-    "receipts",
-    "witnesses",
-]
+    "noise", "clipping", "budget", "local-noise", "secret-sampling",
+    "secure-aggregation", "receipts", "witnesses",
+]  # fmt: skip
 """Measures that leave a trace in the log, so that a rule can look for it."""
 
 ResidualRisk = Literal["low", "medium", "high"]
@@ -82,18 +63,6 @@ Custodian = Literal["separate", "log-operator"]
 Artefact = Literal["data", "model", "log", "documentation", "bias-data"]
 ARTEFACTS: tuple[Artefact, ...] = get_args(Artefact)
 DocumentSubject = Literal["policy", "feature-tags", "budget-plan"]
-
-DATA_SHEET = (
-    "data-sheet-design",
-    "data-sheet-origin",
-    "data-sheet-preparation",
-    "data-sheet-assumptions",
-    "data-sheet-suitability",
-    "data-sheet-bias",
-    "data-sheet-bias-measures",
-    "data-sheet-gaps",
-)
-"""The sections of a data sheet, one for each letter of AI Act Art. 10(2)(a)-(h)."""
 
 DOCUMENTS: Mapping[str, str] = {
     "notice": "what data subjects were told",
@@ -148,6 +117,9 @@ DOCUMENTS: Mapping[str, str] = {
     "release-governance": "roles and responsibilities around the release",
 }
 """Documents that a run can name before it starts, and what each is."""
+
+DATA_SHEET = tuple(name for name in DOCUMENTS if name.startswith("data-sheet-"))
+"""The sections of a data sheet, one for each letter of AI Act Art. 10(2)(a)-(h)."""
 
 LATER_DOCUMENTS: Mapping[str, str] = {
     "exclusion": "confirmation that a withdrawn record is excluded",

@@ -10,22 +10,19 @@ for, and a ceiling, the most that software may ever say of it.
     none            only people can judge it
     not-applicable  the rule is for other systems; only that can be said
 
-The digest of the file's bytes is in entry 0 of every log and in every certificate, so
-nobody can exchange the rules behind a certificate.
-
-The check of a rule answers with the most that it found; `evaluate` lowers it to what
-the rule may claim. So `met` is the answer of every check that found all it looks for,
-whatever its rule.
+The digest of the file's bytes is in entry 0 of every log and in every certificate. The
+check of a rule answers with the most that it found; `evaluate` lowers it to what the
+rule may claim.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from lexfed.audit.entries.fields import CodeWord, malformed
 from lexfed.audit.entries.lifecycle import RuleOutcome
@@ -41,12 +38,10 @@ LawName = Literal[
 Sentence = Annotated[str, Field(min_length=1, max_length=600)]
 
 
-class Rule(BaseModel):
+class Rule(BaseModel, extra="forbid", frozen=True):
     """One obligation and how far the log can show it.
 
     Attributes:
-        id: its name in certificates.
-        obligation: what it asks, in our own words.
         looks_for: what must hold for the ceiling.
         ceiling: the most that may be claimed.
         scope: what a result at the ceiling is limited to; empty if to nothing more
@@ -54,8 +49,6 @@ class Rule(BaseModel):
         applies: conditions; each may say that the rule does not apply.
         supply: what would supply evidence that is missing.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: CodeWord
     law: LawName
@@ -71,9 +64,7 @@ class Rule(BaseModel):
     supply: Sentence
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _File(BaseModel, extra="forbid", frozen=True):
     version: Literal[1]
     rule: tuple[Rule, ...] = Field(min_length=1, max_length=400)
 
@@ -133,23 +124,14 @@ class CheckAnswer:
     why: str
 
 
-def _indices(evidence: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted(set(evidence)))
+def answer(outcome: RuleOutcome, why: str, *evidence: int) -> CheckAnswer:
+    """Return an answer that cites each entry once, in order."""
+    return CheckAnswer(outcome, tuple(sorted(set(evidence))), why)
 
 
 def met(why: str, *evidence: int) -> CheckAnswer:
     """Everything that was looked for is there."""
-    return CheckAnswer("EVIDENCED", _indices(evidence), why)
-
-
-def written(why: str, *evidence: int) -> CheckAnswer:
-    """A document says so, and nothing else does."""
-    return CheckAnswer("DOCUMENT_PRESENT", _indices(evidence), why)
-
-
-def missing(why: str, *evidence: int) -> CheckAnswer:
-    """Something that was looked for is not there, or contradicts it."""
-    return CheckAnswer("NOT_EVIDENCED", _indices(evidence), why)
+    return answer("EVIDENCED", why, *evidence)
 
 
 class Missing(Exception):
@@ -157,7 +139,7 @@ class Missing(Exception):
 
     def __init__(self, why: str, *evidence: int) -> None:
         super().__init__(why)
-        self.answer = missing(why, *evidence)
+        self.answer = answer("NOT_EVIDENCED", why, *evidence)
 
 
 def require(holds: object, why: str, *evidence: int) -> None:
@@ -175,9 +157,4 @@ def need(value: _Value | None, why: str, *evidence: int) -> _Value:
 
 def left_out(why: str, *evidence: int) -> CheckAnswer:
     """Somebody stated a fact by which the rule does not apply."""
-    return CheckAnswer("NOT_APPLICABLE", _indices(evidence), why)
-
-
-def for_people(why: str, *evidence: int) -> CheckAnswer:
-    """Only people can judge it."""
-    return CheckAnswer("NOT_MACHINE_CHECKABLE", _indices(evidence), why)
+    return answer("NOT_APPLICABLE", why, *evidence)

@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluate rules on facts, and never claim more than a rule allows.
 
-EVIDENCED              the log itself shows it
-PARTIAL                the log shows a technical part of it
-DOCUMENT_PRESENT       a signed document exists; nobody judges it
-NOT_EVIDENCED          something is missing; `why` says what
-NOT_MACHINE_CHECKABLE  only people can judge it
-NOT_APPLICABLE         somebody stated a fact by which it does not apply
-
 A rule is left out only where somebody stated the fact that its condition needs. Not
 knowing is never a reason to leave a rule out: then its check runs, and says what is
 missing.
@@ -25,9 +18,9 @@ from lexfed.audit.rules.catalogue import (
     Rule,
     RuleCatalogue,
     RuleCeiling,
+    answer,
     catalogue,
     left_out,
-    missing,
 )
 from lexfed.audit.rules.checks import CHECKS
 from lexfed.audit.rules.checks.column_tags import cites_offences
@@ -249,7 +242,6 @@ class Judgement:
         outcome: never above the ceiling of the rule.
         evidence: indices of the entries that prove it; many are cited by the first
             and the last of them.
-        why: in words: what was found, or what is missing.
     """
 
     rule: Rule
@@ -308,19 +300,21 @@ def evaluate(
 
 def _judged(facts: LogFacts, rule: Rule) -> Judgement:
     try:
-        answer = _answer(facts, rule)
+        found = _answer(facts, rule)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AuditError(
             f"catalogue: rule `{rule.id}` cannot be evaluated by this version",
             "use the catalogue of the version that wrote the log",
         ) from error
-    outcome = capped(answer.outcome, rule.ceiling)
-    return Judgement(rule, outcome, _cited(answer.evidence), answer.why)
+    outcome, cited = capped(found.outcome, rule.ceiling), found.evidence
+    if len(cited) > _MOST_CITED:
+        cited = cited[: _MOST_CITED // 2] + cited[-_MOST_CITED // 2 :]
+    return Judgement(rule, outcome, cited, found.why)
 
 
 def _answer(facts: LogFacts, rule: Rule) -> CheckAnswer:
     if not facts.checks.log:
-        return missing("the log does not verify")
+        return answer("NOT_EVIDENCED", "the log does not verify")
     for name in rule.applies:
         left_out = CONDITIONS[name](facts)
         if left_out is not None:
@@ -347,13 +341,6 @@ def capped(outcome: RuleOutcome, ceiling: RuleCeiling) -> RuleOutcome:
     return min(outcome, most, key=_CLAIMS.index)
 
 
-def _cited(evidence: tuple[int, ...]) -> tuple[int, ...]:
-    if len(evidence) <= _MOST_CITED:
-        return evidence
-    half = _MOST_CITED // 2
-    return evidence[:half] + evidence[-half:]
-
-
 def score(judgements: tuple[Judgement, ...]) -> Score:
     """Return the number of rules that count, and of those at their ceiling."""
     counted = [judgement for judgement in judgements if judgement.counts]
@@ -367,15 +354,9 @@ def certify(
 ) -> Certificate:
     """Return the certificate of this version's catalogue on all entries of a log.
 
-    A certificate never says that something is lawful. It says that rule X of the
-    catalogue with digest H, evaluated on entries 0 to n, gave R. Whoever verifies the
-    log evaluates the same rules on the same entries and compares.
-
     Certificates do not look at witnesses: cosignatures lie beside the log and change
-    after an entry is written, so one about them could not be evaluated again.
-
-    Without `checks` of a verifier those of the log's writer count, who verified it on
-    opening.
+    after an entry is written, so one about them could not be evaluated again. Without
+    `checks` of a verifier those of the log's writer count, who verified it on opening.
 
     Guarantees:
         The same records, content and checks give the same certificate.

@@ -8,6 +8,7 @@ before, and had not expired. Dates and times of entries may be of no calendar.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -387,24 +388,17 @@ def facts_of(
         DatedEntry(n, each.time, each.entry) for n, each in enumerate(records)
     )
     known = LogFacts(entries, checks, None)
-    genesis, features = known.genesis, known.features
-    parties = () if genesis is None else _parties(genesis.entry, content)
-    tags = None if features is None else _tags(features.entry.tags, content)
-    return LogFacts(entries, checks, tags, parties)
-
-
-def _parties(genesis: Genesis, content: BlobSource) -> tuple[Party, ...]:
-    try:
-        return parties_of(genesis, content)
-    except LexfedError:
-        return ()  # erased or lost: nothing is known of anybody
-
-
-def _tags(digest: str, content: BlobSource) -> TaggedSchema | None:
-    try:
-        return TaggedSchema.from_dict(parse_json(content.get(digest)))
-    except (LexfedError, ValueError, TypeError, AttributeError, KeyError):
-        return None  # erased, lost or another's: nothing is known of the columns
+    parties: tuple[Party, ...] = ()
+    tagged = None
+    if known.genesis is not None:
+        with suppress(LexfedError):  # erased or lost: nothing is known of anybody
+            parties = parties_of(known.genesis.entry, content)
+    if known.features is not None:
+        # Erased, lost or another's: nothing is known of the columns.
+        with suppress(LexfedError, ValueError, TypeError, AttributeError, KeyError):
+            tags = parse_json(content.get(known.features.entry.tags))
+            tagged = TaggedSchema.from_dict(tags)
+    return LogFacts(entries, checks, tagged, parties)
 
 
 def decided(

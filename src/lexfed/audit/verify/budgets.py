@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the plan cost what it says, did rounds keep to it, and were they charged for it?
 
-The guarantee of a run is that of its plan, fixed beforehand. The planned releases are a
-blob that the `budget-plan` entry cites; here they are priced again by the accountant
-that the policy names. A stated number may be above the computed one, never below.
+The planned releases are priced again by the accountant that the policy names. A stated
+number may be above the computed one, never below.
 
 Rounds are held to the plan by the filter that was logged with it. F0: the event of a
 round is dominated by a planned release, and planned ones are used in their order, each
@@ -97,7 +96,12 @@ def read_plan(evidence: Evidence) -> LoggedPlan | None:
         raise Unsound("entry 0 and the policy disagree about seeded noise", index)
     if plan.releases is None:
         return None
-    releases = _read_releases(evidence.blobs.get(plan.releases), index)
+    rows = parse_json(evidence.blobs.get(plan.releases))
+    try:
+        releases = _counted(rows)
+    except _MALFORMED as error:
+        what = f"`releases` is not a list of releases: {error}"
+        raise Unsound(what, index) from error
     rounds = sum(count for _, count in releases)
     if rounds != plan.rounds:
         raise Unsound(f"states {plan.rounds} rounds, its releases {rounds}", index)
@@ -108,31 +112,15 @@ def read_plan(evidence: Evidence) -> LoggedPlan | None:
         )
     if plan.filter == "F2" and any(r.sampling_rate < 1.0 for r, _ in releases):
         raise Unsound("filter F2 is for rounds without sampling", index)
-    profiles = {}
-    if plan.profiles is not None:
-        profiles = _read_profiles(evidence.blobs.get(plan.profiles), index)
+    own = {} if plan.profiles is None else parse_json(evidence.blobs.get(plan.profiles))
+    try:
+        profiles = {name: _profile(row) for name, row in own.items()}
+    except _MALFORMED as error:
+        raise Unsound(f"`profiles` cannot be read: {error}", index) from error
     return LoggedPlan(index, policy, plan, releases, profiles)
 
 
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
-
-
-def _read_releases(blob: bytes, index: int) -> tuple[CountedRelease, ...]:
-    rows = parse_json(blob)
-    try:
-        return _counted(rows)
-    except _MALFORMED as error:
-        raise Unsound(
-            f"`releases` is not a list of releases: {error}", index
-        ) from error
-
-
-def _read_profiles(blob: bytes, index: int) -> dict[str, ClaimProfile]:
-    value = parse_json(blob)
-    try:
-        return {name: _profile(row) for name, row in value.items()}
-    except _MALFORMED as error:
-        raise Unsound(f"`profiles` cannot be read: {error}", index) from error
 
 
 def _profile(row: Any) -> ClaimProfile:
@@ -165,15 +153,13 @@ def budget_plan(evidence: Evidence) -> str | Remark:
     plan, policy, index = planned.plan, planned.policy, planned.index
     if plan.epsilon is None or plan.delta is None or policy.epsilon is None:
         raise Unsound("states no epsilon although noise is added", index)
-    delta, sites = float(plan.delta), policy.sites_per_person
+    releases, delta = planned.releases, float(plan.delta)
+    by, sites = policy.accountant, policy.sites_per_person
 
     def price(name: str) -> float:
-        tier, by = Tier.parse(name), policy.accountant
-        return tier_epsilon(planned.releases, tier, delta, by, sites)
+        return tier_epsilon(releases, Tier.parse(name), delta, by, sites)
 
-    record = record_epsilon(
-        planned.releases, delta, policy.neighbours, policy.accountant, sites
-    )
+    record = record_epsilon(releases, delta, policy.neighbours, by, sites)
     not_below("`epsilon`", float(plan.epsilon), record, index)
     within("`epsilon`", float(plan.epsilon), float(policy.epsilon), index)
     for name, stated in sorted(plan.tiers.items()):

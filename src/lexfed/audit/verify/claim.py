@@ -58,9 +58,8 @@ def _json(evidence: Evidence, blob: str) -> Any:
 def _count_inputs(evidence: Evidence, encoding: Encoding, inputs: str) -> int | None:
     """Return the number of columns in the model; None if they are not these.
 
-    A tier that its budget would drown in noise is left out, all of its columns. The
-    tiers that are in have a price; without privacy nothing has, and any of them may
-    be in.
+    All columns of a tier without a price are left out; without privacy nothing has a
+    price, and any tier may be in.
     """
     planned = read_plan(evidence)
     if planned is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are these entries this log's, signed by whom they must be, in order and complete?
 
-The tree proves that no entry was changed since the checkpoint was signed. It does not
-prove that an entry belongs here: a valid envelope of another run could be copied in,
-or one of this run twice. So every entry names its log, run, index and predecessor.
+The tree does not prove that an entry belongs here: a valid envelope of another run
+could be copied in, or one of this run twice. So every entry names its log, run, index
+and predecessor.
 
 Rounds are numbered from 1. A number is used by one `round` entry, or by one
 `round-aborted` entry where the round was charged and never became part of the model.
@@ -33,20 +33,15 @@ from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import AuditError
 
 _TRAINING = (
-    RoundEntry,
-    AbortedRoundEntry,
-    RefusalEntry,
-    ResumptionEntry,
-    CompletionEntry,
-)
+    RoundEntry, AbortedRoundEntry, RefusalEntry, ResumptionEntry, CompletionEntry,
+)  # fmt: skip
 
 
 def entry_signatures(evidence: Evidence) -> str:
     """Every entry is signed by the coordinator in force; a rotation by more.
 
     Guarantees:
-        An entry with a signature too many is as wrong as one with too few: nobody
-        could say what it stands for.
+        An entry with a signature too many is as wrong as one with too few.
     """
     for index in range(len(evidence.records)):
         try:

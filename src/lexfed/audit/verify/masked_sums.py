@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Did enough sites agree to every sum that was opened, and to no other of its round?
 
-A round cites the record of its masked sum. It is read here again, and the signatures in
-it are checked with the keys of entry 0: sites sign consents and receipts with the same
-key. What they signed fixes session, policy, terms, round, model and list, so a record
-of another run or round, or of fewer sites, does not pass. A sum of n sites, c of them
-colluding, may be opened with t consents where 2 t > n + c, so that no second list of a
-round can have as many [BIK+17].
+A round cites the record of its masked sum. What sites signed in it, with the keys of
+entry 0, fixes session, policy, terms, round, model and list. A sum of n sites, c of
+them colluding, may be opened with t consents where 2 t > n + c, so that no second list
+of a round can have as many [BIK+17].
 
 Where nobody but the sites is trusted, each adds a share of the noise, and what a sum
 costs is proven under conditions (docs/theory/guarantees.md, section 10): Rényi
 accounting, everybody asked in every round, sums that are masked, enough honest sites in
-each, and receipts that say what noise was asked for. All of it is decided together or
-not at all. Half of it is not a weaker guarantee, it is none, so no condition may become
-a remark.
+each, and receipts that say what noise was asked for. Half of it is not a weaker
+guarantee, it is none, so no condition may become a remark.
 """
 
 from dataclasses import dataclass, field
@@ -52,13 +49,8 @@ def aggregation(evidence: Evidence) -> str | Remark:
         return Remark("none: the coordinator sees every site's sum")
     if cohort is None:
         return f"`{policy.aggregation}`, threshold met in every round"
-    masked = _MaskedSums(
-        evidence,
-        policy,
-        cohort,
-        {masking_name(key_id): key for key_id, key in site_keys(evidence).items()},
-        session_of(evidence.origin, policy.programme).hex(),
-    )
+    sites = {masking_name(key_id): key for key_id, key in site_keys(evidence).items()}
+    masked = _MaskedSums(evidence, policy, cohort, sites)
     for logged in evidence.of(RoundEntry):
         masked.check(logged)
     return (
@@ -93,7 +85,6 @@ class _MaskedSums:
     cohort: CohortAssumptions
     sites: dict[str, bytes]
     """Keys of the sites, by their names in records."""
-    session: str
     setups: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     """Key list and cohort of each epoch."""
     last: tuple[int, int] = (0, 0)
@@ -123,12 +114,13 @@ class _MaskedSums:
 
     def _check_terms(self, record: MaskingRecord, index: int) -> None:
         """Refuse a record of another run, of weaker terms, or out of its order."""
-        terms, cohort = record.terms, self.cohort
+        terms, cohort, programme = record.terms, self.cohort, self.policy.programme
         place = (record.epoch, record.round)
         setup = (record.key_list, record.cohort)
+        session = session_of(self.evidence.origin, programme).hex()
         checked = {
-            "session": record.session == self.session,
-            "policy": record.policy == self.policy.programme,
+            "session": record.session == session,
+            "policy": record.policy == programme,
             "colluders": terms.colluders == cohort.colluders,
             "least_sites": terms.least_sites >= cohort.sites - cohort.dropouts,
             "roster": record.roster == roster_of(self.sites),
@@ -247,15 +239,14 @@ def _require_everybody(evidence: Evidence) -> None:
     that everybody is in. Profiles may have such releases, of sites that sit out.
     """
     planned = read_plan(evidence)
+    rates: list[tuple[float, str, int]] = []
     if planned is not None:
-        for release, _ in planned.releases:
-            _require_all(release.sampling_rate, "a planned release", planned.index)
+        what, index = "a planned release", planned.index
+        rates += [(each.sampling_rate, what, index) for each, _ in planned.releases]
     for charge in charges(evidence):
         if charge.event is not None:
             rate = float(charge.event.sampling_rate)
-            _require_all(rate, f"round {charge.round}", charge.index)
-
-
-def _require_all(rate: float, what: str, index: int) -> None:
-    if rate != 1.0:
-        raise Unsound(f"{what} has a sampling rate of {rate:g}, not 1", index)
+            rates.append((rate, f"round {charge.round}", charge.index))
+    for rate, what, index in rates:
+        if rate != 1.0:
+            raise Unsound(f"{what} has a sampling rate of {rate:g}, not 1", index)

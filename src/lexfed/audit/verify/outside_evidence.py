@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evidence from outside the log: the reader's trust file, witnesses, pins, clocks.
 
-A log that verifies may still be one of two. Only somebody who remembers can tell:
-witnesses who cosign one history, or a checkpoint that the reader kept. The witnesses
-that a log names by itself are the operator's choice; they count once the reader's own
-trust file names them.
+A log that verifies may still be one of two. The witnesses that a log names by itself
+are the operator's choice; they count once the reader's own trust file names them.
 
 An entry's time is the operator's word. A cosignature says that at time t a witness saw
 the first `size` entries and no more; a time stamp says the same of its checkpoint. So
@@ -12,9 +10,8 @@ entry i belongs between two signed times:
 
     latest t with size <= i   <=   time of entry i   <=   earliest t with size > i
 
-give or take a skew for clocks and for the time a witness needs to answer. An entry
-outside was back-dated, post-dated, or written on a machine whose clock is wrong. The
-order of entries is their index and never depends on a clock.
+give or take a skew for clocks and for the time a witness needs to answer. The order of
+entries is their index and never depends on a clock.
 """
 
 from bisect import bisect_right
@@ -159,10 +156,7 @@ class MistimedEntry:
 def times_in_order(
     entry_times: Sequence[int], signed_times: Sequence[tuple[int, int]], skew: int
 ) -> tuple[MistimedEntry, ...]:
-    """Return the entries whose times disagree with signed times, in order.
-
-    Signed times are pairs (size, time) of cosignatures and time stamps, in any order,
-    of any number of witnesses; clocks may differ by `skew` seconds.
+    """Return the entries whose times disagree with signed pairs (size, time), in order.
 
     Guarantees:
         An entry claimed later than a signature that covers it, plus skew, is returned.

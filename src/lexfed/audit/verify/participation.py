@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Did as many sites take part as the coordinator says?
 
-Where sites have keys, every one of them signs a receipt for every round, and the round
-commits to the list. A receipt that is missing, forged, of another round or run, or
-signed twice breaks the count. Sites count their own charges in receipts, so releases
-that never reached the log show as well: a site that was charged more often than there
-are rounds knows of a round that is not here. And they sign what the round is charged
-for, so the log cannot state more noise than they were asked for.
+Where sites have keys, every one of them signs a receipt for every round. Sites count
+their own charges in receipts, so releases that never reached the log show as well: a
+site that was charged more often than there are rounds knows of a round that is not
+here. And they sign what the round is charged for, so the log cannot state more noise
+than they were asked for.
 """
 
 from dataclasses import dataclass, field

@@ -2,12 +2,9 @@
 """Verifying a run folder: every claim that its log makes, one line each.
 
 The order is the order of trust: first the bytes, then who signed them, then what they
-say. If the bytes do not verify, what they say is not looked at.
-
-A certificate names its catalogue by digest and the entries it is about. The same rules
-are evaluated again on the same entries, with what verification found out in place of
-the writer's word. Rules that are neither this version's nor in the log cannot be
-evaluated: that is said, not guessed.
+say. If the bytes do not verify, what they say is not looked at. The rules of a
+certificate are evaluated again, with what verification found out in place of the
+writer's word.
 """
 
 from collections.abc import Mapping
@@ -67,10 +64,6 @@ def verify_run(
         Whatever the folder holds, the result is a verdict or an error of this package.
         Nothing is written, and nothing is asked over a network.
         The same folder gives the same verdict on every machine.
-
-    Raises:
-        AuditError: if the policy is malformed.
-        RunFolderError: if there is no log, or a file may not be read.
     """
     trust = None if policy is None else parse_policy(policy)
     try:

@@ -5,9 +5,8 @@
     FAIL    it does not; the first entry at which it does not is named
     NOTE    nothing was shown to be wrong, and something cannot be shown at all
 
-A check is a function of the evidence that returns what it saw in words, or raises
-`Unsound`. It never decides how a failure is shown. The words are plain ASCII, so that
-a terminal of any locale shows the same verdict.
+A check is a function of the evidence that returns what it saw in plain ASCII, or raises
+`Unsound`. It never decides how a failure is shown.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One HTTP request to someone we do not trust, bounded in time and size.
 
-A witness or a time-stamp authority may be slow, broken or hostile. Whatever it does,
-`exchange` returns: an answer of at most so many bytes, or a reason why there is none.
 The limit of time covers the whole request. A timeout of a socket alone would not: it
 starts anew with every byte, so one byte every few seconds would hold us for days.
 Redirects are answers like any other and are never followed. Proxies come from the

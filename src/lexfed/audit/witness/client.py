@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asking witnesses to cosign a checkpoint, and what they have seen [tlog-witness].
 
-A round is durable before a witness is asked, and stays so whatever the witness does.
-The outcome is `CheckedCosignature`, or `MissingCosignature` with a reason that goes
-into the report: slow, silent, refusing, lying and forgetting witnesses all end there,
-after at most three requests.
+Slow, silent, refusing, lying and forgetting witnesses all end as a `MissingCosignature`
+with a reason for the report, after at most three requests.
 
 A witness that knows a larger size than ours means that this log was rolled back, or
-that the witness lies. Its bare number proves neither. `last_seen_checkpoint` asks for
-the note: signed by our own key, it is proof, and the size to give to the store as its
-floor.
+that the witness lies. Its bare number proves neither; the note of
+`last_seen_checkpoint`, signed by our own key, is proof.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,17 +84,14 @@ def submit_checkpoint(
 ) -> CheckedCosignature | MissingCosignature:
     """Ask one witness to cosign a checkpoint.
 
-    The tree has at least as many entries as the checkpoint; `known_size` is the last
-    size this witness is known to have cosigned; `timeout_s` limits each request.
+    `known_size` is the last size this witness is known to have cosigned; `timeout_s`
+    limits each request.
 
     Guarantees:
         Nothing the witness does raises, or takes longer than three requests.
         A signature is returned only if the witness's key made it for this checkpoint.
         Signatures of other keys in its answer are dropped.
         A witness that went back behind `known_size` is not counted.
-
-    Raises:
-        AuditError: if the note is no checkpoint of the tree.
     """
     checkpoint = Checkpoint.parse(parse_note(note).body)
     if tree.root(checkpoint.size) != checkpoint.root:

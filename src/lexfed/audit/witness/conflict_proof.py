@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree, verify_inclusion
 from lexfed.canonical import canonical_bytes
-from lexfed.errors import AuditError
+from lexfed.errors import AuditError, naming
 from lexfed.signing.notes import VerifierKey
 from lexfed.signing.strict_text import decode_hash, encode_base64, parse_json
 
@@ -94,9 +94,6 @@ class Conflict:
     def verify(self, *log_keys: VerifierKey) -> str:
         """Check that the holder of the log's keys signed two histories; say which.
 
-        The keys are the log's as the reader knows them; those in the file only say whom
-        it accuses.
-
         Guarantees:
             Returns only if both notes carry a right signature of a given key.
             Returns only if no single history can have both notes.
@@ -156,17 +153,13 @@ def conflict_of_logs(
     return None
 
 
-class _SideFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _SideFile(BaseModel, extra="forbid", strict=True):
     checkpoint: str
     leaf: str | None = None
     proof: list[str] = Field(default=[], max_length=64)
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _File(BaseModel, extra="forbid", strict=True):
     format: Literal["lexfed/conflicting-checkpoints/v1"]
     how: str
     keys: list[str] = Field(max_length=100)
@@ -190,7 +183,5 @@ def _side(read: _SideFile) -> ConflictSide:
 
 
 def _opened(name: str, side: ConflictSide, keys: Sequence[VerifierKey]) -> Checkpoint:
-    try:
+    with naming(f"{name} checkpoint"):
         return open_checkpoint(side.note, *keys).checkpoint
-    except AuditError as error:
-        raise AuditError(f"{name} checkpoint: {error.message}", error.hint) from error

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""A witness: it signs a log's checkpoint only if it extends the last one it signed.
 
-Another organisation runs it. A log that shows one history to the authority and another
-to the hospital needs two checkpoints signed that do not extend each other, and an
-honest witness signs only one of them. The request and the answers are those of
-[tlog-witness] v1.0.0, with its checks in its order:
+The request and the answers are those of [tlog-witness] v1.0.0, with its checks in its
+order:
 
     old <size>\n                        what the log believes we signed last
     <base64 of a hash>\n ...            consistency proof, at most 63 lines
@@ -35,16 +33,14 @@ The folder of a witness is its memory, which survives being killed at any moment
     logs                           `log <vkey>` for every log to witness, as in a
                                    tlog-policy; several keys of one origin are one log.
                                    A name that ends in `/*` stands for all logs one
-                                   level below, signed with the same key: one for each
-                                   run of a project
+                                   level below with that key: the runs of a project
     state/<SHA256(origin)>         the last checkpoint cosigned for that log: a note
                                    with the log's signature and ours
     conflicts/<SHA256(origin)>     proof that the log showed two histories, if it did
     lock                           held while a witness runs
 
 The state carries our own cosignature, so a damaged or foreign one is noticed. An old
-one is not: never restore `state` from a backup. A witness that forgot is worth nothing
-for what it forgot; give it a new key and a new name instead.
+one is not: never restore `state` from a backup, but make a new witness.
 """
 
 import threading
@@ -66,7 +62,7 @@ from lexfed.audit.tree.checkpoint import (
 from lexfed.audit.tree.merkle import EMPTY_ROOT, verify_consistency
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.witness.conflict_proof import conflict_of_notes
-from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.errors import AuditError, LexfedError, RunFolderError, naming
 from lexfed.signing.keys import Signer, create_key, load_key
 from lexfed.signing.notes import (
     ED25519,
@@ -195,10 +191,8 @@ class WitnessFolder:
         for name in self._files.listing("state"):
             path = f"{self._files.path}/state/{name}"
             data = self._files.read(f"state/{name}", MAX_NOTE) or b""
-            try:
+            with naming(f"`{path}`"):
                 seen = read_cosigned_checkpoint(data, self.signer.cosigner)
-            except AuditError as error:
-                raise AuditError(f"`{path}`: {error.message}", error.hint) from error
             if digest_of(seen.checkpoint.origin) != name:
                 raise AuditError(f"`{path}` is of `{seen.checkpoint.origin}`")
             state[name] = seen
@@ -239,17 +233,14 @@ def parse_logs(text: str, where: str) -> WitnessedLogs:
     logs: dict[str, tuple[VerifierKey, ...]] = {}
     known: set[bytes] = set()
     for number, line in enumerate(text.split("\n"), start=1):
-        words = line.replace("\t", " ").split(" ")
-        words = [word for word in words if word]
+        words = [word for word in line.replace("\t", " ").split(" ") if word]
         if not words or words[0].startswith("#"):
             continue
         at = f"{where}:{number}"
         if words[0] != "log" or not 2 <= len(words) <= 3:
             raise AuditError(f"{at}: expected `log <vkey>`, got: {line[:60]!a}")
-        try:
+        with naming(at):
             key = VerifierKey.parse(words[1])
-        except AuditError as error:
-            raise AuditError(f"{at}: {error.message}", error.hint) from error
         if key.algorithm != ED25519:
             raise AuditError(f"{at}: `{key.name}` is a cosigner's key, not a log's")
         if key.public in known:
@@ -260,7 +251,7 @@ def parse_logs(text: str, where: str) -> WitnessedLogs:
 
 
 def read_cosigned_checkpoint(data: bytes, witness: VerifierKey) -> CosignedCheckpoint:
-    """Read a note that the witness has cosigned; `AuditError` if it has not."""
+    """Read a note that the witness has cosigned."""
     note = parse_note(data)
     signatures = note.signed_by(witness)
     if not signatures:
@@ -378,7 +369,8 @@ class Witness:
             seen = self._folder.seen.get(digest_of(request.checkpoint.origin))
             refusal = judge(request, seen.checkpoint if seen else None)
             if refusal is not None:
-                self._keep_conflict(request, seen, logs)
+                if seen is not None:
+                    self._keep_conflict(request, seen, logs)
                 return refusal
             return self._cosign(request, seen, logs)
 
@@ -425,13 +417,8 @@ class Witness:
         return WitnessReply(200, signature.line.encode(), "text/plain; charset=utf-8")
 
     def _keep_conflict(
-        self,
-        request: WitnessRequest,
-        seen: CosignedCheckpoint | None,
-        logs: WitnessedLogs,
+        self, request: WitnessRequest, seen: CosignedCheckpoint, logs: WitnessedLogs
     ) -> None:
-        if seen is None:
-            return
         origin = request.checkpoint.origin
         # "MAY log the request ... as it might be proof of log misbehavior"
         # [tlog-witness]. If it cannot be kept, the refusal stands all the same.

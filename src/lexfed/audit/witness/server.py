@@ -6,10 +6,8 @@
 
     411  no Content-Length        413  more than 64 KiB
 
-Whoever reaches the port may be hostile. A connection lives for 30 s in all, whatever it
-does, at most 64 live at once, and a handshake or a slow body never keeps others from
-being accepted. Stopping is graceful: a request that was read is answered, and nothing
-is promised that is not on disk.
+Whoever reaches the port may be hostile: a handshake or a slow body never keeps others
+from being accepted. Stopping is graceful: a request that was read is answered.
 """
 
 import logging

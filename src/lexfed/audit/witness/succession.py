@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """After a log's key was stolen: what still counts, and where a new log takes over.
 
-Whoever has the key can sign any history. What witnesses cosigned before the theft
-cannot be changed by it, so the old log counts up to the largest witnessed checkpoint
-and not further. A new log, with a new origin and a new key, cites that checkpoint in
-its first entry. Without witnesses there is no such line to draw.
+What witnesses cosigned before the theft cannot be changed by it, so the old log counts
+up to the largest witnessed checkpoint and not further. A new log, with a new origin and
+a new key, cites that checkpoint in its first entry.
 """
 
 from collections.abc import Iterable
@@ -20,8 +19,7 @@ def last_witnessed(
 ) -> TrustedCheckpoint | None:
     """Return the largest of these checkpoints that a quorum of witnesses vouches for.
 
-    The notes are signed checkpoints of one log, from anywhere: the log, pins,
-    witnesses. The policy has the log's keys and the witnesses to trust.
+    The notes come from anywhere: the log, pins, witnesses.
 
     Guarantees:
         A checkpoint without a quorum never counts, whoever signed it.
@@ -47,12 +45,11 @@ def last_witnessed(
         if (trusted := policy.check(note.to_bytes())).witnessed
     ]
     roots: dict[tuple[str, int], bytes] = {}
-    for trusted in witnessed:
-        origin, size = trusted.signed.checkpoint.origin, trusted.signed.checkpoint.size
-        root = trusted.signed.checkpoint.root
-        if roots.setdefault((origin, size), root) != root:
+    for head in (trusted.signed.checkpoint for trusted in witnessed):
+        if roots.setdefault((head.origin, head.size), head.root) != head.root:
             raise AuditError(
-                f"witnesses vouch for two histories of `{origin}` at size {size}",
+                f"witnesses vouch for two histories of `{head.origin}` at size "
+                f"{head.size}",
                 "their keys were stolen too, or the policy's quorum is too small",
             )
     return max(witnessed, key=lambda each: each.signed.checkpoint.size, default=None)
@@ -61,9 +58,7 @@ def last_witnessed(
 def check_succession(
     cited: Checkpoint, notes: Iterable[bytes], policy: TrustPolicy
 ) -> TrustedCheckpoint:
-    """Check that a new log takes over exactly where the old one stops to count.
-
-    The new log's first entry cites a checkpoint of the old one.
+    """Check that the checkpoint a new log cites is where the old one stops to count.
 
     Guarantees:
         Entries that no witness saw are not taken over.

@@ -10,9 +10,8 @@ It does not show that there is no second history; witnesses do. Anyone can check
     openssl ts -verify -data signed/12 -in timestamps/12.tsr -CAfile roots.pem
 
 Only a hash leaves the machine and the answer is signed and carries our nonce, so plain
-HTTP is good enough, which many authorities offer alone. Fields of a token that are not
-under its signature, such as version numbers, can be changed without notice; the hash
-and the time cannot. This needs the extra `lexfed[timestamp]`.
+HTTP is good enough, which many authorities offer alone. This needs the extra
+`lexfed[timestamp]`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from lexfed.audit.storage.held_folder import Folder, make_folder
 from lexfed.audit.storage.write_protocol import SIGNED, TIMESTAMPS
 from lexfed.audit.witness.bounded_http import MissingHttpReply, exchange
 from lexfed.durable import part_path, write_atomically
-from lexfed.errors import AuditError, RunFolderError, system_reason
+from lexfed.errors import AuditError, RunFolderError, naming, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.signing.strict_text import parse_decimal
 
@@ -73,10 +72,6 @@ def stamp(
         Nothing the authority does raises.
         A token is kept only if it is for this checkpoint, this request and a root.
         A token that is there already stays: the first one proves the most.
-
-    Raises:
-        AuditError: if there is no such checkpoint, or the token there is not sound.
-        RunFolderError: if a file cannot be used, or the extra is not installed.
     """
     library = _library()
     with Folder(log) as files:
@@ -115,10 +110,6 @@ def verify_token(
     Guarantees:
         Returns only if a certificate for time stamping, valid at that time and leading
         to one of `roots`, signed the hash of exactly these bytes with that time.
-
-    Raises:
-        AuditError: if not.
-        RunFolderError: if the extra is not installed.
     """
     library = _library()
     if not roots:
@@ -153,10 +144,8 @@ def check_stamps(log: Path, roots: TrustedRoots) -> Mapping[int, int]:
                 raise AuditError(f"`{path}` is no part of a log")
             size = parse_decimal(name.removesuffix(_SUFFIX), f"`{path}`")
             token = files.read(f"{TIMESTAMPS}/{name}", MAX_TOKEN) or b""
-            try:
+            with naming(f"`{path}`"):
                 times[size] = verify_token(token, _signed(files, size), roots)
-            except AuditError as error:
-                raise AuditError(f"`{path}`: {error.message}", error.hint) from error
     return times
 
 

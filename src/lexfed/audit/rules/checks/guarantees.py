@@ -13,10 +13,10 @@ from lexfed.audit.rules.catalogue import (
     CheckAnswer,
     Missing,
     Rule,
+    answer,
     met,
     need,
     require,
-    written,
 )
 from lexfed.audit.rules.checks.principles import hidden
 from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided
@@ -98,7 +98,7 @@ def combined(facts: LogFacts, _: Rule) -> CheckAnswer:
         *facts.in_force,
         *facts.span,
     )
-    return written("a document says why not", reasons.index)
+    return answer("DOCUMENT_PRESENT", "a document says why not", reasons.index)
 
 
 def reviewed(facts: LogFacts, _: Rule) -> CheckAnswer:

@@ -17,7 +17,7 @@ from lexfed.audit.rules.catalogue import (
     CheckAnswer,
     Missing,
     Rule,
-    for_people,
+    answer,
     met,
     need,
     require,
@@ -85,10 +85,9 @@ def _conditions(rule: Rule) -> str:
 
 def judgement(facts: LogFacts, rule: Rule) -> CheckAnswer:
     """Only people can judge it; documents that they wrote are cited."""
-    names = rule.parameters.get("documents", ())
-    documents = [facts.document(name) for name in names]
+    documents = map(facts.document, rule.parameters.get("documents", ()))
     evidence = [at.index for at in documents if at is not None]
-    return for_people("only people can judge this", *evidence)
+    return answer("NOT_MACHINE_CHECKABLE", "only people can judge this", *evidence)
 
 
 def kept(facts: LogFacts, rule: Rule) -> CheckAnswer:
