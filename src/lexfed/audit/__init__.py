@@ -14,8 +14,5 @@
 Start with `log.audit_log` for writing and `verify.run_folder` for reading.
 Content that is not sound raises `AuditError`; a file that the system keeps from
 us, or a key or folder of another, raises `RunFolderError`. Docstrings name an
-error only where there is more to say.
-
-Imports go down this list's layers, never up. Nothing here knows how models
-learn, and verifying needs neither torch nor a network.
+error only where there is more to say. Verifying needs neither torch nor a network.
 """

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of entries a log may hold, and the blobs that they cite.
 
-`KINDS` is the whole vocabulary; reading refuses anything else. `fields` holds
-the types of fields and the class `Entry`; `opening`, `rounds` and `lifecycle`
-the kinds; `envelopes` signs an entry into the bytes of the log and reads it
-back. `receipts` and `masking_record` are blobs beside entries. Start with
-`opening`.
+`KINDS` is the whole vocabulary; reading refuses anything else. Start with `opening`.
 
 Logs are never edited: no field may be renamed, retyped or removed. A field that
 comes later is a `later_field()`, left out where it is None, so that old bytes
-stay the same. A new kind needs a class, its line in `KINDS` and its shape in
-`standalone/verify.py`. No names, free text or values of anybody go into an
-entry. Class names are free; `kind` and `version` are part of the format.
+stay the same. No names, free text or values of anybody go into an entry. Class
+names are free; `kind` and `version` are part of the format.
 """
 
 from lexfed.audit.entries.fields import Entry, decimal

@@ -6,7 +6,7 @@
                     "previous": leaf hash of entry n-1, "run": run id, "time": "...Z"}
 
 The predicate binds an entry to its log, its run and its place, so that a copy of it
-proves nothing anywhere else. `key` is the idempotency key of whoever appended it.
+proves nothing anywhere else.
 """
 
 import json

@@ -71,7 +71,6 @@ class MaskingRecord(ClosedModel):
 
     Attributes:
         session: of the run, see `session_of`.
-        epoch: number of the set-up.
         policy: the programme that the sites agreed to.
         server: digest of the server's name and key.
         roster: digest of the sites' names and keys.

@@ -83,7 +83,6 @@ class Genesis(
     """Entry 0: the rules of this log and everybody's keys.
 
     Attributes:
-        software: who writes, as `name-version`.
         catalogue: digest of the rules that certificates are evaluated with.
         coordinator: the key that signs entries.
         log: the key that signs checkpoints, as a vkey.
@@ -197,7 +196,6 @@ class BudgetPlan(Entry, kind="budget-plan", artefacts={"plan.json": "plan"}):
     """The releases that a run may make and their price, fixed beforehand.
 
     Attributes:
-        plan: blob, the machine-readable plan.
         releases: blob, canonical JSON list of `{"release", "count"}` in order, with
             the releases as the ledger stores them; None with mechanism `none`.
         epsilon: of the whole record, for the whole plan.

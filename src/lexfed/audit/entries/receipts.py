@@ -83,10 +83,9 @@ class Receipt(ClosedModel):
 
 
 def answer_digest(total: bytes, salt: bytes) -> str:
-    """Return the commitment to a sum.
+    """Return the commitment to a sum, eight bytes for each of its numbers.
 
-    `total` holds its numbers, eight bytes each, little-endian; `salt` is 32 bytes from
-    a secure source, used once.
+    `salt` is 32 bytes from a secure source, used once.
     """
     if len(salt) != SALT:
         raise AuditError(f"receipt: expected {SALT} bytes of salt, got: {len(salt)}")
@@ -141,7 +140,7 @@ def expect(
     event_signed: bool,
     answer_signed: bool,
 ) -> None:
-    """Compare a receipt with the round it is handed in for; name the first difference.
+    """Compare a receipt with the round it is handed in for.
 
     `event_signed` and `answer_signed` say whether the receipt must name the event and
     commit to a sum. An event that it names is always compared.

@@ -52,10 +52,7 @@ class LoggedFile:
 
 
 def logged_files(evidence: Evidence) -> Iterator[LoggedFile]:
-    """Yield every file that an entry names, whether it is there or not.
-
-    What a report writes may lie elsewhere; it is named if it is there.
-    """
+    """Yield every file that an entry names; of what reports write, those here."""
     yield LoggedFile(CONFIG, (evidence.genesis.config,), 0)
     for tags in evidence.of(FeatureTags):
         yield LoggedFile(TAGS, (tags.entry.tags,), tags.index)

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalogue of obligations as executable rules, and certificates about them.
 
-    findings = VerifierFindings(log=True, budget=True)
-    judgements = evaluate(facts_of(records, blobs, findings))
-
 `catalogue.toml` holds the rules, `catalogue` reads them, `facts` answers what they
 ask of a log; `checks` looks for the evidence, `evaluation` knows where a rule does
-not apply,
-caps each answer at the rule's ceiling and makes the certificate.
-Its `CANNOT` lists what no log can show; every report carries it in full.
+not apply, caps each answer at the rule's ceiling and makes the certificate.
 
 The digest of `catalogue.toml` is in entry 0 of every log: editing the file,
 even its spaces, makes another catalogue, and certificates are evaluated again

@@ -413,8 +413,7 @@ def decided(
 def all_articles_known(tagged: TaggedSchema) -> bool:
     """Return True if articles were assigned to every column.
 
-    A person who states a tier and no category leaves open which articles apply, so
-    that none cited is no finding.
+    A person who states a tier and no category leaves open which ones apply.
     """
     return all(articles_known(tag, tagged.asked) for tag in tagged.tags.values())
 

@@ -2340,62 +2340,38 @@ def certificates(evidence: Evidence) -> str:
 
 # --- 11. One line per claim -----------------------------------------------------------
 
-CLAIMS: dict[str, Callable[[Evidence], str]] = {
-    "log": log,
-    "log key": log_key,
-    "witnesses": witnesses,
-    "pin": pin,
-    "times": times,
-    "entry signatures": entry_signatures,
-    "separate keys": separate_keys,
-    "bindings": bindings,
-    "genesis": genesis,
-    "references": references,
-    "decided first": decided_first,
-    "rounds": rounds,
-    "blobs": blobs,
-    "feature tags": feature_tags,
-    "budget plan": budget_plan,
-    "round events": round_events,
-    "budgets spent": budgets_spent,
-    "claim": claim,
-    "participants": participants,
-    "secure aggregation": secure_aggregation,
-    "files": files,
-    "other files": other_files,
-    "report": report,
-    "certificates": certificates,
-}
-
-
-@dataclass(frozen=True)
-class Check:
-    """One claim and what became of it."""
-
-    claim: str
-    status: str
-    detail: str
-    index: int | None = None
-
-
+JUDGES: tuple[Callable[[Evidence], str], ...] = (
+    log, log_key, witnesses, pin, times, entry_signatures, separate_keys, bindings,
+    genesis, references, decided_first, rounds, blobs, feature_tags, budget_plan,
+    round_events, budgets_spent, claim, participants, secure_aggregation, files,
+    other_files, report, certificates,
+)  # fmt: skip
+CLAIMS = {judge.__name__.replace("_", " "): judge for judge in JUDGES}
 WRONG = (Unsound, ValueError, ArithmeticError, LookupError, TypeError)
 
 
-def failed(claim: str, error: Exception) -> Check:
+def line(
+    claim: str, status: str, detail: str, index: int | None = None
+) -> dict[str, Any]:
+    """Return one claim and what became of it, as plain data."""
+    return {"claim": claim, "status": status, "detail": detail, "index": index}
+
+
+def failed(claim: str, error: Exception) -> dict[str, Any]:
     """Return the line of a claim that does not follow from the evidence."""
     if not isinstance(error, Unsound):
         what = f"cannot be computed from what is logged: {type(error).__name__}"
-        return Check(claim, "FAIL", what)
+        return line(claim, "FAIL", what)
     where = "" if error.index is None else f"entry {error.index}: "
-    return Check(claim, "FAIL", where + str(error), error.index)
+    return line(claim, "FAIL", where + str(error), error.index)
 
 
-def decide(claim: str, judge: Callable[[Evidence], str], evidence: Evidence) -> Check:
+def decide(claim: str, evidence: Evidence) -> dict[str, Any]:
     """Turn what a check says into a line; what cannot be computed fails."""
     try:
-        return Check(claim, "OK", judge(evidence))
+        return line(claim, "OK", CLAIMS[claim](evidence))
     except NotShown as note:
-        return Check(claim, "NOTE", str(note))
+        return line(claim, "NOTE", str(note))
     except WRONG as error:
         return failed(claim, error)
 
@@ -2407,13 +2383,13 @@ def verify(folder: str, policy: bytes | None, pin: bytes | None) -> dict[str, An
     try:
         evidence = read_evidence(folder, trust, pin)
     except WRONG as error:
-        rest = Check("everything else", "NOTE", "not checked: the log is not sound")
-        return {**verdict, "checks": [vars(failed("log", error)), vars(rest)]}
+        rest = line("everything else", "NOTE", "not checked: the log is not sound")
+        return {**verdict, "checks": [failed("log", error), rest]}
     latest = evidence.checkpoint
     verdict.update(origin=latest.origin, size=latest.size, root=latest.root.hex())
-    checks = [decide(name, judge, evidence) for name, judge in CLAIMS.items()]
-    verdict["ok"] = all(check.status != "FAIL" for check in checks)
-    return {**verdict, "checks": [vars(check) for check in checks]}
+    checks = [decide(claim, evidence) for claim in CLAIMS]
+    verdict["ok"] = all(check["status"] != "FAIL" for check in checks)
+    return {**verdict, "checks": checks}
 
 
 def in_words(verdict: Mapping[str, Any]) -> str:

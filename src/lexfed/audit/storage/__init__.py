@@ -2,10 +2,7 @@
 """The folder of a log: appends that survive every crash, and verified reading.
 
 Start with `write_protocol`, which lists the files of a log and the steps of an
-append, then `durable_store` (the writer) and `reader` (every byte checked
-against the checkpoint). `held_folder` follows no links and locks out other
-writers. `blobs` keeps content that entries cite by digest, `pins` the last
-checkpoint seen, away from the log.
+append, then `durable_store` (the writer) and `reader`.
 
 The order of the steps is the proof of durability: each is on disk before the
 next, and nothing is tried again after a failed fsync. Names and contents of

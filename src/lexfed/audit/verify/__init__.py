@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification of a whole run: bytes, signatures, order, budgets, sites, files.
 
-`verify_run` turns a run folder into a `RunVerdict`, one line for each claim.
-Start with `run_folder`, which lists the claims in the order of trust; `verdict`
-holds the lines. `entry_order`, `files` and `outside_evidence` ask whether the
-log is whole and genuine, `budgets` and `claim` whether it proves the stated
-epsilon, `participation` and `masked_sums` whether as many sites agreed
-and took part as stated.
+Start with `run_folder`, which lists the claims in the order of trust.
 
 A check is a function of the evidence that returns its finding in words or a
 `Remark`, or raises `Unsound`; a new one also needs its line in `CLAIMS` and its

@@ -10,8 +10,6 @@ Rounds are numbered from 1. A number is used by one `round` entry, or by one
 A round may also be aborted after it was logged, if its release was lost in a crash.
 """
 
-from dataclasses import dataclass
-
 from lexfed.audit.entries import (
     AbortedRoundEntry,
     BudgetPlan,
@@ -19,7 +17,6 @@ from lexfed.audit.entries import (
     CompletionEntry,
     Correction,
     Document,
-    Entry,
     FeatureTags,
     Genesis,
     PolicyEntry,
@@ -27,7 +24,7 @@ from lexfed.audit.entries import (
     ResumptionEntry,
     RoundEntry,
 )
-from lexfed.audit.log.evidence import Evidence, raw_key
+from lexfed.audit.log.evidence import Evidence, IndexedEntry, raw_key
 from lexfed.audit.log.logged_files import require_signed
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.errors import AuditError
@@ -151,64 +148,49 @@ def decided_first(evidence: Evidence) -> str:
     return "policy, tags and plan before the first round"
 
 
-@dataclass
-class _Progress:
-    """Training so far: the last round, lost rounds, the index of the completion."""
-
-    last: int = 0
-    lost: frozenset[int] = frozenset()
-    completed: int | None = None
-
-    def follow(self, entry: Entry, index: int) -> None:
-        if self.completed is not None:
-            raise Unsound(f"`{entry.kind}` after the run was completed", index)
-        if isinstance(entry, RoundEntry):
-            self._next(entry.round, index)
-        elif isinstance(entry, AbortedRoundEntry):
-            if entry.round != self.last or self.last in self.lost:
-                self._next(entry.round, index)
-            self.lost |= {entry.round}
-        elif isinstance(entry, RefusalEntry):
-            # A site may refuse what was charged already, and aborted for that reason.
-            if entry.round not in (self.last, self.last + 1):
-                raise Unsound(f"refuses round {entry.round} after {self.last}", index)
-        elif isinstance(entry, ResumptionEntry):
-            if entry.rounds not in (self.last, self.last - 1):
-                raise Unsound(
-                    f"resumed after {entry.rounds} rounds, the log lists {self.last}",
-                    index,
-                )
-        else:
-            self.completed = index
-
-    def _next(self, number: int, index: int) -> None:
-        expected = self.last + 1
-        if number != expected:
-            what = "twice" if number < expected else "out of order"
-            raise Unsound(f"round {number} {what}: expected round {expected}", index)
-        self.last = number
-
-
 def gap_free(evidence: Evidence) -> str | Remark:
     """Rounds are numbered without gaps, and nothing is lost silently."""
-    progress = _Progress()
+    last, lost = 0, set[int]()
+    completed: IndexedEntry[CompletionEntry] | None = None
     for index, record in enumerate(evidence.records):
-        if isinstance(record.entry, _TRAINING):
-            progress.follow(record.entry, index)
-    last, lost = progress.last, len(progress.lost)
-    completed = evidence.last(CompletionEntry)
+        entry = record.entry
+        if isinstance(entry, _TRAINING) and completed is not None:
+            raise Unsound(f"`{entry.kind}` after the run was completed", index)
+        if isinstance(entry, RoundEntry | AbortedRoundEntry):
+            aborted = isinstance(entry, AbortedRoundEntry)
+            if not aborted or entry.round != last or last in lost:
+                if entry.round != last + 1:
+                    raise Unsound(
+                        f"round {entry.round} "
+                        f"{'twice' if entry.round <= last else 'out of order'}: "
+                        f"expected round {last + 1}",
+                        index,
+                    )
+                last = entry.round
+            if aborted:
+                lost.add(entry.round)
+        elif isinstance(entry, RefusalEntry):
+            # A site may refuse what was charged already, and aborted for that reason.
+            if entry.round not in (last, last + 1):
+                raise Unsound(f"refuses round {entry.round} after {last}", index)
+        elif isinstance(entry, ResumptionEntry):
+            if entry.rounds not in (last, last - 1):
+                what = f"resumed after {entry.rounds} rounds, the log lists {last}"
+                raise Unsound(what, index)
+        elif isinstance(entry, CompletionEntry):
+            completed = IndexedEntry(index, entry)
     if completed is None:
         return Remark(f"{last} rounds so far; the run is not completed")
-    plan = evidence.last(BudgetPlan)
+    plan, end = evidence.last(BudgetPlan), completed.entry
     planned = 0 if plan is None else plan.rounds
-    stated = (completed.rounds, completed.released, completed.early)
-    shown = (last, last - lost, last < planned)
+    stated = (end.rounds, end.released, end.early)
+    shown = (last, last - len(lost), last < planned)
     if stated != shown:
         raise Unsound(
             "states (rounds, released, early) = "
             f"({', '.join(map(str, stated))}), the log shows "
             f"({', '.join(map(str, shown))})",
-            progress.completed,
+            completed.index,
         )
-    gone = f", {lost} of them lost" if lost else ""
+    gone = f", {len(lost)} of them lost" if lost else ""
     return f"rounds 1 to {last}, no gap{gone}" if last else "no round"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are blobs and files the ones whose digests were logged?
 
-A blob that an entry cites must be there, unless a `deletion` entry says that it was
-erased. A file of the run folder may be missing, because bundles leave some out; if it
-is there, it must be the one that was logged.
+A file of the run folder may be missing, because bundles leave some out, but not a blob
+that an entry cites, unless a `deletion` entry says that it was erased.
 """
 
 import os

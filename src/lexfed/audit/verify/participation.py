@@ -99,8 +99,7 @@ def _one_round(
     signed = receipts_in(blob, seen.keys, index)
     if stated.sites is not None and stated.sites != len(signed):
         raise Unsound(
-            f"states {stated.sites} sites, {len(signed)} of them signed receipts",
-            index,
+            f"states {stated.sites} sites, {len(signed)} of them signed receipts", index
         )
     for key_id, receipt in signed.items():
         _check_receipt(evidence, policy, logged, receipt)

@@ -2,13 +2,7 @@
 """Witnesses and time stamps: evidence that a log has only one history.
 
 Start with `cosigner`, the rules by which a witness signs [tlog-witness] and the
-folder it must never forget; `server` puts it behind HTTP.
-`client` asks witnesses for cosignatures and `time_stamps` an authority for
-tokens [RFC 3161], both through `bounded_http`, which always returns in time.
-`conflict_proof` is the file that convicts a log of two histories, `succession`
-continues a log whose key was stolen.
-
-Checks, their order and their status codes follow the specification. A witness
-answers only after its new state is on disk; keep that order. Other parties are
-untrusted: every request is bounded in time and size.
+folder it must never forget. Checks, their order and their status codes follow
+the specification. A witness answers only after its new state is on disk; keep
+that order. Other parties are untrusted: every request is bounded in time and size.
 """

@@ -22,9 +22,8 @@ order:
 
 Check and update are one step under a lock, and the new state is on disk before the
 answer leaves. Otherwise a request for size N, checked before and stored after one for
-N + K, would roll the state back by K. Later drafts answer 422 for the second 409 and
-describe `GET /<SHA256(origin)>/checkpoint`; we serve the latter, since it gives a log
-that lost its memory a signed proof instead of a bare number.
+N + K, would roll the state back by K. `GET /<SHA256(origin)>/checkpoint` of later
+drafts gives a log that lost its memory a signed proof instead of a bare number.
 
 The folder of a witness is its memory, which survives being killed at any moment:
 

@@ -3,18 +3,11 @@
 
 A check takes the facts of a log and its rule, and returns a `CheckAnswer`: the
 most that it found, with the entries that prove it. Start with `statements`,
-which serves more rules than any other: it looks for the documents and
-statements that a rule lists. `principles`, `people` and `records` hold what
-organisations owe (GDPR Art. 5, 26-35), `column_tags` what follows from the tags
-of columns, `guarantees` and `security` what protects the data and the model.
-
-Documents are known by digest and date; no check opens one. Not knowing is never
-evidence: a fact that nobody stated is reported as missing. That an attack was
-run shows that it was run, not that the model withstands every other.
+which serves more rules than any other. Not knowing is never evidence: a fact
+that nobody stated is reported as missing.
 
 The name of a function in `CHECKS` is a word of `catalogue.toml`: rename neither
-alone. A new check needs the function, its place in the table below, and a rule
-that names it.
+alone.
 """
 
 from collections.abc import Callable, Mapping

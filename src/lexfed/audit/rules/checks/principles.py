@@ -11,14 +11,7 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.masking_record import PROTOCOL
-from lexfed.audit.rules.catalogue import (
-    CheckAnswer,
-    Missing,
-    Rule,
-    met,
-    need,
-    require,
-)
+from lexfed.audit.rules.catalogue import CheckAnswer, Missing, Rule, met, need, require
 from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided
 
 _BEFORE = "not stated before the first round: "

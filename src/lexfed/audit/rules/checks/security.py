@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Security of processing (GDPR Art. 32) and of the log, and attacks on the model.
-
-That an attack was run shows that it was run, and nothing more.
-"""
+"""Security of processing (GDPR Art. 32) and of the log, and attacks on the model."""
 
 import re
 from collections.abc import Iterator
