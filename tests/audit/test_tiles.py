@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths, tiles and bundles at every size where something changes shape."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,13 +11,11 @@ from lexfed.audit.tree.tiles import (
     TileName,
     bundle_files,
     bundle_names,
-    bundle_path,
     decode_bundle,
     encode_bundle,
     parse_path,
     tile_files,
     tile_names,
-    tile_path,
 )
 from lexfed.errors import AuditError
 from support.log.plain import entries_of, tree_of
@@ -49,8 +45,8 @@ def seventy_thousand() -> Tree:
 def test_paths_are_those_of_the_specification(
     index: int, width: int, path: str
 ) -> None:
-    assert tile_path(3, index, width) == f"tile/3/{path}"
-    assert bundle_path(index, width) == f"tile/entries/{path}"
+    assert TileName(3, index, width).path == f"tile/3/{path}"
+    assert TileName(None, index, width).path == f"tile/entries/{path}"
     assert parse_path(f"tile/63/{path}") == TileName(63, index, width)
     assert parse_path(f"tile/entries/{path}") == TileName(None, index, width)
 
@@ -113,21 +109,21 @@ def test_every_path_leads_back(level: int | None, index: int, width: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "call",
+    "name",
     [
-        lambda: tile_path(-1, 0),
-        lambda: tile_path(64, 0),
-        lambda: tile_path(0, -1),
-        lambda: tile_path(0, 2**63),
-        lambda: tile_path(0, 0, 0),
-        lambda: bundle_path(0, 257),
-        lambda: bundle_path(0, -1),
+        TileName(-1, 0),
+        TileName(64, 0),
+        TileName(0, -1),
+        TileName(0, 2**63),
+        TileName(0, 0, 0),
+        TileName(None, 0, 257),
+        TileName(None, -1),
     ],
     ids=[f"path-{number}" for number in range(7)],
 )
-def test_tiles_that_cannot_be_have_no_path(call: Callable[[], str]) -> None:
+def test_tiles_that_cannot_be_have_no_path(name: TileName) -> None:
     with pytest.raises(AuditError, match="expected a tile"):
-        call()
+        _ = name.path
 
 
 def test_a_bundle_is_lengths_and_entries() -> None:

@@ -8,12 +8,13 @@ whoever computed one has rounded it against us (epsilon and delta up).
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 from operator import is_
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from lexfed.errors import AuditError
 from lexfed.terms import DIGEST
@@ -52,8 +53,15 @@ IdempotencyKey = Annotated[
 ]
 """Idempotency key: the same key names the same event, whoever asks twice."""
 
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
 JsonCount = Annotated[int, Field(ge=0, lt=2**53)]
 Base64Text = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{1,4096}={0,2}$")]
+
+
+def moment(text: str) -> datetime:
+    """Return the time that a `TimeText` says; `ValueError` if no calendar has it."""
+    return datetime.strptime(text, TIME_FORMAT).replace(tzinfo=UTC)
 
 
 def decimal(value: float) -> str:
@@ -72,10 +80,8 @@ def malformed(where: str, error: ValidationError) -> AuditError:
     return AuditError(f"{where}: `{place}`: {first['msg'].lower()}")
 
 
-class ClosedModel(BaseModel):
+class ClosedModel(BaseModel, extra="forbid", frozen=True, strict=True):
     """A closed, immutable piece of an entry: an unknown field is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def later_field() -> Any:

@@ -26,6 +26,7 @@ from lexfed.audit.entries.envelopes import (
     seal,
     unseal,
 )
+from lexfed.audit.entries.fields import TIME_FORMAT
 from lexfed.audit.entries.opening import BlobSource
 from lexfed.audit.log.evidence import custody_of
 from lexfed.audit.storage.blobs import Blobs
@@ -64,7 +65,7 @@ KeyedEntry = tuple[Entry, str]
 
 def utc_now() -> str:
     """Return the time, as entries write it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(TIME_FORMAT)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ before, and had not expired. Dates and times of entries may be of no calendar.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
@@ -33,6 +33,7 @@ from lexfed.audit.entries import (
     RecordOfProcessing,
     RoundEntry,
 )
+from lexfed.audit.entries.fields import moment
 from lexfed.audit.entries.opening import BlobSource, parties_of
 from lexfed.audit.rules.catalogue import Missing
 from lexfed.audit.vocabulary import category_code
@@ -469,10 +470,6 @@ def days_between(start: str, end: str) -> int | None:
 def time_between(start: str, end: str) -> timedelta | None:
     """Return the time from one to the other; None if one is no time."""
     try:
-        first, last = (
-            datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-            for text in (start, end)
-        )
+        return moment(end) - moment(start)
     except ValueError:
         return None
-    return last - first

@@ -29,6 +29,7 @@ from typing import Self
 
 from lexfed.durable import FileLock, sync_folder
 from lexfed.errors import AuditError, RunFolderError, system_reason
+from lexfed.plain_files import read_handle
 
 PART = "part"
 LOCK = "lock"
@@ -102,20 +103,18 @@ class Folder:
             except FileNotFoundError:
                 return None
             try:
-                status = os.fstat(handle)
-                if not stat.S_ISREG(status.st_mode):
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
                     raise self._strange(name)
-                content = bytearray()
-                while len(content) <= limit:
-                    chunk = os.read(handle, min(status.st_size, limit) + 1)
-                    if not chunk:
-                        return bytes(content)
-                    content += chunk
+                return read_handle(handle, limit, name)
+            except OSError as error:
+                if error.errno != errno.EFBIG:
+                    raise
+                path = self.path / name
+                raise AuditError(
+                    f"`{path}` has more than {limit} bytes, the most it may have"
+                ) from error
             finally:
                 os.close(handle)
-        raise AuditError(
-            f"`{self.path / name}` has more than {limit} bytes, the most it may have"
-        )
 
     def listing(self, folder: str) -> dict[str, bool]:
         """Return the names in a folder, in order, and whether each is a folder.

@@ -121,7 +121,7 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
         if size > known:
             raise _older(folder, f"{SIGNED}/{size}", size, known)
     entries = list(_entries(folder, latest.size))
-    tree = _tree(entries)
+    tree = Tree(entries)
     if tree.root() != latest.root:
         raise wrong_root(folder, tree)
     grown, every = tree, entries
@@ -131,7 +131,7 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
         stage.check(tree, entries)
         if stage.new_size > tree.size:
             every = [*entries, *stage.entries]
-            grown = _tree(every)
+            grown = Tree(every)
     for size in sorted({*files.signed, latest.size}):
         _signed(folder, f"{SIGNED}/{size}", size, latest.origin, grown, log_keys)
     cosigned = tuple(
@@ -140,13 +140,6 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     )
     check_tiles(folder, files, latest.size, grown, every)
     return LogView(entries, tree, signed, cosigned, stage)
-
-
-def _tree(entries: Sequence[bytes]) -> Tree:
-    tree = Tree()
-    for entry in entries:
-        tree.append(entry)
-    return tree
 
 
 def _open(

@@ -12,14 +12,12 @@ two prefixes keep a node from passing as an entry. Two proofs follow from it:
                  [RFC 6962, 2.1.1]
     consistency  the subtrees that join an old root to a new one [RFC 6962, 2.1.2]
 
->>> tree = Tree()
->>> for entry in (b"a", b"b", b"c"):
-...     _ = tree.append(entry)
+>>> tree = Tree([b"a", b"b", b"c"])
 >>> proof = tree.inclusion_proof(2, 3)
 >>> verify_inclusion(leaf_hash(b"c"), 2, 3, proof, tree.root())
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from lexfed.errors import AuditError
@@ -50,10 +48,12 @@ class Tree:
         A size or an index outside the tree raises `AuditError`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Iterable[bytes] = ()) -> None:
         # _levels[k][i] is the root of entries i * 2^k to (i + 1) * 2^k - 1, once all
         # of them are there.
         self._levels: list[list[bytes]] = [[]]
+        for entry in entries:
+            self.append(entry)
 
     @property
     def size(self) -> int:

@@ -15,10 +15,8 @@
 The partial tile of level L in a tree of n entries has floor(n / 256^L) mod 256 hashes.
 An empty tile is never written, and a partial tile is never hashed into the level above.
 
->>> tile_path(0, 273, 112)
-'tile/0/273.p/112'
->>> bundle_path(1234067)
-'tile/entries/x001/x234/067'
+>>> TileName(0, 273, 112).path, TileName(None, 1234067).path
+('tile/0/273.p/112', 'tile/entries/x001/x234/067')
 """
 
 import re
@@ -51,9 +49,23 @@ class TileName:
     @property
     def path(self) -> str:
         """The path below the log's folder."""
-        if self.level is None:
-            return bundle_path(self.index, self.width)
-        return tile_path(self.level, self.index, self.width)
+        level, index, width = self.level, self.index, self.width
+        if level is not None and not 0 <= level <= _MAX_LEVEL:
+            raise AuditError(
+                f"expected a tile level from 0 to {_MAX_LEVEL}, got: {level}"
+            )
+        if not 0 <= index <= MAX_SIZE:
+            raise AuditError("expected a tile index from 0 to 2^63-1")
+        if not 1 <= width <= TILE_WIDTH:
+            raise AuditError(
+                f"expected a tile width from 1 to {TILE_WIDTH}, got: {width}"
+            )
+        digits = str(index)
+        digits = digits.zfill(-(-len(digits) // 3) * 3)
+        groups = [f"x{digits[at : at + 3]}" for at in range(0, len(digits) - 3, 3)]
+        kind = "entries" if level is None else str(level)
+        path = "/".join(["tile", kind, *groups, digits[-3:]])
+        return f"{path}.p/{width}" if self.is_partial else path
 
     @property
     def start(self) -> int:
@@ -89,23 +101,11 @@ class TileName:
         return encode_bundle(entries[self.start : self.start + self.width])
 
 
-def tile_path(level: int, index: int, width: int = TILE_WIDTH) -> str:
-    """Return the path of a tile of hashes."""
-    if not 0 <= level <= _MAX_LEVEL:
-        raise AuditError(f"expected a tile level from 0 to {_MAX_LEVEL}, got: {level}")
-    return f"tile/{level}/{_number(index, width)}"
-
-
-def bundle_path(index: int, width: int = TILE_WIDTH) -> str:
-    """Return the path of a bundle of entries."""
-    return f"tile/entries/{_number(index, width)}"
-
-
 def parse_path(path: str) -> TileName:
     """Return the tile or bundle that a path stands for.
 
     Guarantees:
-        Accepts exactly the paths that `tile_path` and `bundle_path` give.
+        Accepts exactly the paths that names give.
     """
     if match := _PATH.fullmatch(path):
         kind, digits, width = match.groups()
@@ -115,18 +115,6 @@ def parse_path(path: str) -> TileName:
         if name.path == path:  # one spelling per tile: no `x000/001`, no `.p/256`
             return name
     raise AuditError(f"not the path of a tile: `{path[:100]!a}`")
-
-
-def _number(index: int, width: int) -> str:
-    if not 0 <= index <= MAX_SIZE:
-        raise AuditError("expected a tile index from 0 to 2^63-1")
-    if not 1 <= width <= TILE_WIDTH:
-        raise AuditError(f"expected a tile width from 1 to {TILE_WIDTH}, got: {width}")
-    digits = str(index)
-    digits = digits.zfill(-(-len(digits) // 3) * 3)
-    groups = [digits[at : at + 3] for at in range(0, len(digits), 3)]
-    text = "/".join([*(f"x{group}" for group in groups[:-1]), groups[-1]])
-    return text if width == TILE_WIDTH else f"{text}.p/{width}"
 
 
 def encode_bundle(entries: Sequence[bytes]) -> bytes:

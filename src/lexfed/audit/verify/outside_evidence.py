@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 
+from lexfed.audit.entries.fields import TIME_FORMAT, moment
 from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.storage.pins import check_pin
 from lexfed.audit.tree.checkpoint import open_checkpoint
@@ -119,15 +120,14 @@ def _stamps(evidence: Evidence, roots: Path) -> Mapping[int, int]:
 
 def _seconds(time: str, index: int) -> int:
     try:
-        moment = datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        return int(moment(time).timestamp())
     except ValueError as error:
         raise Unsound(f"`{time}` is no time", index) from error
-    return int(moment.timestamp())
 
 
 def _text(seconds: int) -> str:
     try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(seconds, UTC).strftime(TIME_FORMAT)
     except (OverflowError, ValueError, OSError):
         return f"second {seconds}"
 
