@@ -229,7 +229,13 @@ class AuditLog:
         """
         signer = successor or keys.log
         known = (keys.log.verifier, *former)
-        pin = None if pins is None else _read_pin(pins, keys.log.name, known)
+        try:
+            pin = None if pins is None else read_pin(pins, keys.log.name, *known)
+        except AuditError as error:
+            hint = (
+                "was the log restored from a backup, from before its key was replaced?"
+            )
+            raise AuditError(error.message, error.hint or hint) from error
         if pin is not None:
             floor = max(floor, pin.checkpoint.size)
         store = Store.open(folder, signer, floor, known)
@@ -346,13 +352,3 @@ class AuditLog:
     def close(self) -> None:
         """Let others write; everything appended is on disk."""
         self.store.close()
-
-
-def _read_pin(
-    pins: Path, origin: str, known: Sequence[VerifierKey]
-) -> SignedCheckpoint | None:
-    try:
-        return read_pin(pins, origin, *known)
-    except AuditError as error:
-        hint = "was the log restored from a backup, from before its key was replaced?"
-        raise AuditError(error.message, error.hint or hint) from error

@@ -173,17 +173,15 @@ def _is_count(annotation: Any) -> bool:
 
 def _value(name: str, text: str, count: bool, texts: list[bytes]) -> Any:
     if text.startswith("@"):
-        content = _read(Path(text[1:]))
+        path = Path(text[1:])
+        try:
+            content = read_plain(path, MOST_OF_A_MODEL, links=True)
+        except (OSError, ValueError) as error:
+            reason = system_reason(error)
+            raise RunFolderError(f"cannot read `{path}`: {reason}") from error
         if name in _TEXTS:
             texts.append(content)
         return sha256(content).hexdigest()
     if count and re.fullmatch("[0-9]{1,16}", text):
         return int(text)
     return text
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_plain(path, MOST_OF_A_MODEL, links=True)
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"cannot read `{path}`: {system_reason(error)}") from error

@@ -7,6 +7,7 @@ are known, so nobody judges one; it counts if it was signed into the log in time
 before, and had not expired. Dates and times of entries may be of no calendar.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -214,10 +215,6 @@ class LogFacts:
         """The parties that are sites."""
         return [party for party in self.parties if party.role == "site"]
 
-    def next_round(self, index: int) -> int | None:
-        """Return the index of the first round after an entry; None if there is none."""
-        return next((at.index for at in self.rounds if at.index > index), None)
-
     @property
     def protection(self) -> DatedEntry[PolicyEntry] | str:
         """The policy that protects the run, or why nothing does."""
@@ -369,14 +366,13 @@ class LogFacts:
 
         With `prompt` it must come before the next round after that entry.
         """
-        limit = self.next_round(index)
+        limits = [at.index for at in self.rounds if prompt and at.index > index]
         answers = (
             at.index
             for at in self.of(Document)
             if at.entry.what == what
-            and at.entry.about == index < at.index
+            and at.entry.about == index < at.index < min(limits, default=math.inf)
             and at.entry.issued <= at.day
-            and (not prompt or limit is None or at.index < limit)
         )
         return next(answers, None)
 

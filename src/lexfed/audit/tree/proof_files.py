@@ -86,16 +86,10 @@ class InclusionProof:
         self, entry: bytes, policy: TrustPolicy, *log_keys: VerifierKey
     ) -> TrustedCheckpoint:
         """Check that the bytes of an entry are in a log the policy trusts."""
-        return self.verify_leaf(leaf_hash(entry), policy, *log_keys)
-
-    def verify_leaf(
-        self, leaf: bytes, policy: TrustPolicy, *log_keys: VerifierKey
-    ) -> TrustedCheckpoint:
-        """Check as `verify` does, with the leaf hash in place of the entry."""
         trusted = policy.check(self.checkpoint, *log_keys)
         if not trusted.quorum_met:
             raise AuditError(f"proof of entry {self.index}: {trusted.reason}")
-        head = trusted.signed.checkpoint
+        head, leaf = trusted.signed.checkpoint, leaf_hash(entry)
         verify_inclusion(leaf, self.index, head.size, self.hashes, head.root)
         return trusted
 

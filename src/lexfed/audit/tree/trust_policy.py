@@ -177,7 +177,11 @@ class _Reading:
             case "group", [name, threshold, *members] if members:
                 self._group(name, threshold, members)
             case "quorum", [name]:
-                self._quorum(name)
+                if self.quorum is not None:
+                    raise AuditError("a second quorum; there must be one")
+                if name != NO_QUORUM:
+                    self._check_defined(name)
+                self.quorum = name
             case _:
                 usage = _USAGE.get(keyword, "log, witness, group or quorum")
                 raise AuditError(f"expected `{usage}`")
@@ -216,13 +220,6 @@ class _Reading:
         self._define(name)
         self.groups[name] = WitnessGroup(needed, tuple(members))
         _check_count("groups", len(self.groups))
-
-    def _quorum(self, name: str) -> None:
-        if self.quorum is not None:
-            raise AuditError("a second quorum; there must be one")
-        if name != NO_QUORUM:
-            self._check_defined(name)
-        self.quorum = name
 
     def _define(self, name: str) -> None:
         if name == NO_QUORUM or name in self.witnesses or name in self.groups:

@@ -314,27 +314,22 @@ def spent(evidence: Evidence) -> str | Remark:
     planned = read_plan(evidence)
     if planned is None:
         return _unspent(evidence)
-    sums = _Sums(planned, _empty_total(planned))
-    for charge in charges(evidence):
-        sums.add(charge)
-    total, policy = sums.total, planned.policy
-    tiers = ", ".join(f"{t.label} {shown(value)}" for t, value in total.tiers.items())
-    return (
-        f"{sums.rounds} rounds: record {shown(total.record)} of {policy.epsilon} at "
-        f"delta {policy.delta} by {total.accountant.upper()}"
-        + (f"; tiers {tiers}" if tiers else "")
-    )
-
-
-def _empty_total(planned: LoggedPlan) -> RunningTotal:
     plan, policy = planned.plan, planned.policy
     ceilings: dict[Tier | None, float] = {
         Tier.parse(name): float(value) for name, value in plan.tiers.items()
     }
     # The plan's price is checked by itself; a part of the plan costs no more.
     ceilings[None] = float(plan.epsilon or 0.0)
-    return RunningTotal(
-        float(plan.delta or 0.0), policy.neighbours, policy.sites_per_person, ceilings
+    settings = float(plan.delta or 0.0), policy.neighbours, policy.sites_per_person
+    sums = _Sums(planned, RunningTotal(*settings, ceilings))
+    for charge in charges(evidence):
+        sums.add(charge)
+    total = sums.total
+    tiers = ", ".join(f"{t.label} {shown(value)}" for t, value in total.tiers.items())
+    return (
+        f"{sums.rounds} rounds: record {shown(total.record)} of {policy.epsilon} at "
+        f"delta {policy.delta} by {total.accountant.upper()}"
+        + (f"; tiers {tiers}" if tiers else "")
     )
 
 

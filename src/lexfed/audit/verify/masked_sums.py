@@ -15,7 +15,7 @@ guarantee, it is none, so no condition may become a remark.
 
 from dataclasses import dataclass, field
 
-from lexfed.audit.entries import Aggregation, CohortAssumptions, PolicyEntry, RoundEntry
+from lexfed.audit.entries import CohortAssumptions, PolicyEntry, RoundEntry
 from lexfed.audit.entries.masking_record import (
     PROTOCOL,
     MaskingRecord,
@@ -43,7 +43,17 @@ def aggregation(evidence: Evidence) -> str | Remark:
     """
     policy = evidence.last(PolicyEntry)
     for logged in evidence.of(RoundEntry):
-        _check_protocol(logged.entry.aggregation, policy, logged.index)
+        used, index = logged.entry.aggregation, logged.index
+        if policy is not None and used.protocol != policy.aggregation:
+            what = f"used `{used.protocol}`, decided was `{policy.aggregation}`"
+            raise Unsound(what, index)
+        if used.protocol == "none":
+            continue
+        if used.threshold is None or used.survivors is None:
+            raise Unsound("states no threshold or no survivors", index)
+        if used.survivors < used.threshold:
+            few = f"{used.survivors} survivors, below the threshold {used.threshold}"
+            raise Unsound(few, index)
     cohort = None if policy is None else decided(evidence, policy)
     if policy is None or policy.aggregation == "none":
         return Remark("none: the coordinator sees every site's sum")
@@ -59,21 +69,6 @@ def aggregation(evidence: Evidence) -> str | Remark:
         f"{masked.signatures} signatures; {cohort.honest} "
         "honest sites in each are assumed"
     )
-
-
-def _check_protocol(used: Aggregation, policy: PolicyEntry | None, index: int) -> None:
-    if policy is not None and used.protocol != policy.aggregation:
-        raise Unsound(
-            f"used `{used.protocol}`, decided was `{policy.aggregation}`", index
-        )
-    if used.protocol == "none":
-        return
-    if used.threshold is None or used.survivors is None:
-        raise Unsound("states no threshold or no survivors", index)
-    if used.survivors < used.threshold:
-        raise Unsound(
-            f"{used.survivors} survivors, below the threshold {used.threshold}", index
-        )
 
 
 @dataclass

@@ -15,7 +15,7 @@ entries is their index and never depends on a clock.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -87,7 +87,10 @@ def times(
     if policy is not None:
         signed = _cosigned_times(evidence, policy)
     if roots is not None:
-        signed += _stamps(evidence, roots).items()
+        # Imported here: it can also ask for stamps, and verifying needs no network.
+        from lexfed.audit.witness.time_stamps import check_stamps, load_roots
+
+        signed += check_stamps(evidence.folder / "log", load_roots(roots)).items()
     for wrong in times_in_order(claimed, signed, skew):
         raise Unsound(f"{wrong}, give or take {skew} s", wrong.index)
     span = f"{evidence.records[0].time} to {evidence.records[-1].time}"
@@ -109,13 +112,6 @@ def _cosigned_times(evidence: Evidence, policy: TrustPolicy) -> list[tuple[int, 
         for size, note in sorted(notes.items())
         for time in every.check(note.to_bytes()).witnesses.values()
     ]
-
-
-def _stamps(evidence: Evidence, roots: Path) -> Mapping[int, int]:
-    # Imported here: it can also ask for stamps, and verifying must not need a network.
-    from lexfed.audit.witness.time_stamps import check_stamps, load_roots
-
-    return check_stamps(evidence.folder / "log", load_roots(roots))
 
 
 def _seconds(time: str, index: int) -> int:

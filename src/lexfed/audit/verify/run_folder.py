@@ -152,11 +152,15 @@ def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
         raise Unsound(
             "the log does not verify, so no rule shows anything", certificates[0].index
         )
-    rules = _rules(evidence)
+    digest, rules = evidence.genesis.catalogue, None
+    if digest == catalogue().digest:
+        rules = catalogue()
+    elif digest in evidence.blobs.digests():
+        rules = parse_catalogue(evidence.blobs.get(digest))
     if rules is None:
         return Remark(
-            f"{len(certificates)} certificates by the rules "
-            f"{evidence.genesis.catalogue[:16]} of another version, not evaluated again"
+            f"{len(certificates)} certificates by the rules {digest[:16]} of another "
+            "version, not evaluated again"
         )
     for each in certificates:
         _compare(evidence, each, checks, rules)
@@ -165,15 +169,6 @@ def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
         f"{len(certificates)} certificates, {len(last.results)} rules each; "
         f"{last.at_ceiling} of {last.applicable} applicable ones at their ceiling"
     )
-
-
-def _rules(evidence: Evidence) -> RuleCatalogue | None:
-    digest = evidence.genesis.catalogue
-    if digest == catalogue().digest:
-        return catalogue()
-    if digest in evidence.blobs.digests():
-        return parse_catalogue(evidence.blobs.get(digest))
-    return None
 
 
 def _compare(

@@ -88,22 +88,18 @@ def identifiers(facts: LogFacts, _: Rule) -> CheckAnswer:
         allowed.add("B")
     if transforms.date is not None and transforms.age is not None:
         allowed.add("C")
-    left = sorted(_identifier_classes(tagged) - allowed)
-    names = ", ".join(f"({letter})" for letter in left)
-    require(not left, f"columns of class {names} enter the model", features.index)
-    why = "no column of classes (A)-(R) enters the model as it was"
-    return met(why, at.index, features.index)
-
-
-def _identifier_classes(tagged: TaggedSchema) -> set[str]:
-    """Return the classes (A)-(R) of columns that may enter a model."""
+    # Classes (A)-(R) of columns that may enter a model.
     matches = [
         _IDENTIFIER.search(obligation.reference)
         for column in tagged.features()
         for obligation in tagged.tags[column.name].obligations
         if obligation.jurisdiction == "hipaa"
     ]
-    return {match[1] for match in matches if match}
+    left = sorted({match[1] for match in matches if match} - allowed)
+    names = ", ".join(f"({letter})" for letter in left)
+    require(not left, f"columns of class {names} enter the model", features.index)
+    why = "no column of classes (A)-(R) enters the model as it was"
+    return met(why, at.index, features.index)
 
 
 def places(facts: LogFacts, _: Rule) -> CheckAnswer:

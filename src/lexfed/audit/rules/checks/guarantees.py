@@ -19,7 +19,7 @@ from lexfed.audit.rules.catalogue import (
     require,
 )
 from lexfed.audit.rules.checks.principles import hidden
-from lexfed.audit.rules.facts import DatedEntry, LogFacts, decided
+from lexfed.audit.rules.facts import LogFacts, decided
 
 
 def guarantee(facts: LogFacts, _: Rule) -> CheckAnswer:
@@ -57,7 +57,9 @@ def trust(facts: LogFacts, _: Rule) -> CheckAnswer:
     if cohort is None or not _shared(policy.entry, cohort):
         why = "distributed trust is stated without what its guarantee rests on"
         raise Missing(why, policy.index)
-    enough = all(_enough(at, cohort) for at in facts.of(RoundEntry))
+    # As many sites are in a sum as its noise was sized for.
+    summed = [at.entry.aggregation.survivors or 0 for at in facts.of(RoundEntry)]
+    enough = all(count >= cohort.sites - cohort.dropouts for count in summed)
     why = "distributed trust is stated, but sums were not hidden in every round"
     require(hidden(facts) and enough, why, policy.index, *facts.span)
     why = "the trust model and what it assumes of the sites are stated"
@@ -69,12 +71,6 @@ def _shared(policy: PolicyEntry, cohort: CohortAssumptions) -> bool:
     priced = (policy.accountant, policy.sampling) == ("rdp", "none")
     masked = (policy.noise, policy.aggregation) == ("skellam-shares", PROTOCOL)
     return priced and masked and cohort.honest >= 1
-
-
-def _enough(at: DatedEntry[RoundEntry], cohort: CohortAssumptions) -> bool:
-    """Return True if as many sites are in a sum as its noise was sized for."""
-    survivors = at.entry.aggregation.survivors or 0
-    return survivors >= cohort.sites - cohort.dropouts
 
 
 def parameters(facts: LogFacts, _: Rule) -> CheckAnswer:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Principles of processing (GDPR Art. 5), and the impact assessment (Art. 35)."""
 
-from collections.abc import Callable, Mapping
-
 from lexfed.audit.entries import (
     Certificate,
     CompletionEntry,
@@ -173,45 +171,22 @@ def description(facts: LogFacts, _: Rule) -> CheckAnswer:
     return met(why, described, approval, features.index)
 
 
-def _noised(facts: LogFacts) -> bool:
-    events = [at.entry.event for at in facts.of(RoundEntry)]
-    return not isinstance(facts.protection, str) and None not in events
-
-
-def _limited(facts: LogFacts) -> bool:
-    return all("record" in at.entry.budgets for at in facts.of(RoundEntry))
-
-
-def _receipts(facts: LogFacts) -> bool:
-    return all(at.entry.participation.receipts != "none" for at in facts.of(RoundEntry))
-
-
-def _local(facts: LogFacts) -> bool:
-    policy = facts.policy
-    return _noised(facts) and policy is not None and policy.entry.trust == "local"
-
-
-def _sampled(facts: LogFacts) -> bool:
-    policy = facts.policy
-    return policy is not None and policy.entry.sampling == "poisson"
-
-
-def _witnessed(facts: LogFacts) -> bool:
-    genesis = facts.genesis
-    return genesis is not None and genesis.entry.witnesses is not None
-
-
-TRACES: Mapping[str, Callable[[LogFacts], bool]] = {
-    "noise": _noised,
-    "clipping": _noised,
-    "budget": _limited,
-    "local-noise": _local,
-    "secret-sampling": _sampled,
-    "secure-aggregation": hidden,
-    "receipts": _receipts,
-    "witnesses": _witnessed,
-}
-"""Traces of each measure in the log; events carry noise and clip bounds together."""
+def _traces(facts: LogFacts) -> dict[str, bool]:
+    """Return which measures left a trace; events carry noise and clips together."""
+    rounds = [at.entry for at in facts.of(RoundEntry)]
+    policy, genesis = facts.policy, facts.genesis
+    noised = not isinstance(facts.protection, str)
+    noised = noised and all(each.event is not None for each in rounds)
+    return {
+        "noise": noised,
+        "clipping": noised,
+        "budget": all("record" in each.budgets for each in rounds),
+        "local-noise": noised and policy is not None and policy.entry.trust == "local",
+        "secret-sampling": policy is not None and policy.entry.sampling == "poisson",
+        "secure-aggregation": hidden(facts),
+        "receipts": all(each.participation.receipts != "none" for each in rounds),
+        "witnesses": genesis is not None and genesis.entry.witnesses is not None,
+    }
 
 
 def measures(facts: LogFacts, _: Rule) -> CheckAnswer:
@@ -222,7 +197,8 @@ def measures(facts: LogFacts, _: Rule) -> CheckAnswer:
     if at is None or not at.entry.measures:
         raise Missing("not stated: `audit.governance.measures`", index)
     require(facts.of(RoundEntry), "no round is logged yet", index, at.index)
-    unseen = [f"`{name}`" for name in at.entry.measures if not TRACES[name](facts)]
+    seen = _traces(facts)
+    unseen = [f"`{name}`" for name in at.entry.measures if not seen[name]]
     why = f"not seen in every round: {', '.join(unseen)}"
     require(not unseen, why, index, at.index)
     why = "every measure of the assessment is seen in the log"
