@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An entry in the log: a signed envelope around an in-toto statement, and back.
 
-    predicateType  https://lexfed.example/audit/<kind>/v<version>
-    predicate      {"entry": {...}, "index": n, "key": "round/7", "log": origin,
-                    "previous": leaf hash of entry n-1, "run": run id, "time": "...Z"}
-
-The predicate binds an entry to its log, its run and its place, so that a copy of it
-proves nothing anywhere else.
+The predicate (docs/reference/log.md, "What an entry is") binds an entry to its log, its
+run and its place, so that a copy of it proves nothing anywhere else.
 """
 
 import json

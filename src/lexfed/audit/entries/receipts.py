@@ -1,24 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Receipts: what a site signs when it takes part in a round.
+"""Receipts: what a site signs when it takes part in a round.
 
-A receipt is a DSSE envelope of payload type `application/vnd.lexfed.receipt+json`,
-signed with the site's own key, around the RFC 8785 bytes of
-
-    {"answer": sha256, "charged": n, "clips": ["1.0", ...], "event": sha256,
-     "log": origin, "programme": sha256, "query": sha256 or null, "round": n,
-     "run": run id}
-
+docs/reference/log.md ("Who signs") has the form of a receipt and what follows from it.
 It says only that the holder of the key answered this round of this run in this log.
 `query` is the digest of the message that was answered; null with mechanism `none`,
 where that message holds values without noise. `event` is the digest of the event in the
 round's entry; it is left out with mechanism `none` and in logs of before. `answer`
-binds the site to the very sum that it sent, and hides it:
-
-    answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
-
-The salt goes to the coordinator with the sum and is kept by nobody: under central trust
-the sum has no noise yet, and could be guessed from a bare digest. Where sums are masked
-`answer` is left out. docs/reference/log.md ("Who signs") says what follows from both.
+binds the site to the very sum that it sent, and hides it: its salt goes to the
+coordinator with the sum and is kept by nobody, since a sum without noise could be
+guessed from a bare digest. Where sums are masked it is left out.
 
 The receipts of a round are one blob: a canonical JSON array of the envelopes in
 base64, sorted by key id. Where the guarantee rests on keeping participants secret the

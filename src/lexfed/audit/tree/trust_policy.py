@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The auditor's trust file: the logs and witnesses to believe [tlog-policy].
 
-    log <vkey> [<url>]
-    witness <name> <vkey> [<url>]
-    group <name> all|any|<k> <member>...
-    quorum <name>|none
-
-One item per line, fields separated by spaces or tabs, `#` starts a comment line. A
-group counts as a witness when at least k of its members do. A name must be defined
-before it is used and may be a member only once, so no witness counts twice. The names
-have no meaning outside the file. A log's key signs with algorithm 01 under the log's
-origin, a witness's with 04 or 06; the same public key on two lines is refused. With
-`quorum none` nobody but the log vouches for its history. Bytes beyond ASCII, opaque to
-the specification, are UTF-8 here so that names can be printed.
+One item per line (`_USAGE`), fields separated by spaces or tabs, `#` starts a comment
+line. A group counts as a witness when at least k of its members do. A name must be
+defined before it is used and may be a member only once, so no witness counts twice. A
+log's key signs with algorithm 01 under the log's origin, a witness's with 04 or 06; the
+same public key on two lines is refused. With `quorum none` nobody but the log vouches
+for its history. Bytes beyond ASCII, opaque to the specification, are UTF-8 here.
 """
 
 import re
