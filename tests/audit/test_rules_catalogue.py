@@ -17,7 +17,6 @@ from lexfed.audit.rules import (
     Rule,
     catalogue,
     catalogue_bytes,
-    catalogue_digest,
     parse_catalogue,
 )
 from lexfed.audit.rules.checks import CHECKS
@@ -114,7 +113,7 @@ def test_words_claim_nothing() -> None:
 
 
 def test_digest_is_that_of_the_bytes() -> None:
-    assert catalogue_digest() == sha256(catalogue_bytes()).hexdigest()
+    assert catalogue().digest == sha256(catalogue_bytes()).hexdigest()
     assert catalogue().rule("gdpr.9").reference == "GDPR Art. 9(1)-(2)"
     with pytest.raises(AuditError, match=r"no rule `gdpr\.99`"):
         catalogue().rule("gdpr.99")

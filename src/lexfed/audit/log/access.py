@@ -8,6 +8,7 @@ The log says which one signs, and its file is found by its content, not by its n
 import os
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -116,8 +117,8 @@ def rotate_key(run: Path, role: KeyRole, keys: Path | None = None) -> KeyHandove
         vkey=new.verifier.vkey if role == "log" else None,
     )
     successor, signers = (None, (new,)) if role == "coordinator" else (new, (old, new))
-    log = _open(evidence, custody, folder, before, successor=successor)
-    try:
+    opened = _open(evidence, custody, folder, before, successor=successor)
+    with closing(opened) as log:
         record = log.append(entry, f"rotation/{new.fingerprint[:16]}", *signers)
         if successor is not None:
             latest = open_checkpoint(log.store.checkpoint, successor.verifier)
@@ -125,8 +126,6 @@ def rotate_key(run: Path, role: KeyRole, keys: Path | None = None) -> KeyHandove
             log.store.add_signatures(parse_note(note).signatures)
             log.pin()
         log.witnessing.ask(log)
-    finally:
-        log.close()
     return KeyHandover(record, path, log.witnessing.failed)
 
 
@@ -192,11 +191,8 @@ def log_export(
     digest, tree = sha256(content).hexdigest(), evidence.view.tree
     entry = Export(what=what, digest=digest, size=tree.size, root=tree.root().hex())
     try:
-        log = open_for_appending(evidence.folder, keys)
-        try:
+        with closing(open_for_appending(evidence.folder, keys)) as log:
             record = log.append(entry, f"export/{what}/{digest[:32]}")
-        finally:
-            log.close()
     except LexfedError as error:
         return UnloggedExport(error.message)
     return LoggedExport(record.index, log.witnessing.failed)

@@ -16,7 +16,6 @@ from lexfed.audit.rules.catalogue import (
     RuleCatalogue,
     catalogue,
     catalogue_bytes,
-    catalogue_digest,
     parse_catalogue,
 )
 from lexfed.audit.rules.evaluation import (
@@ -34,5 +33,5 @@ from lexfed.audit.rules.facts import LogFacts, VerifierFindings, facts_of
 __all__ = [
     "AT_CEILING", "CANNOT", "SCORE_MEANS", "Judgement", "LogFacts", "Rule",
     "RuleCatalogue", "Score", "VerifierFindings", "catalogue", "catalogue_bytes",
-    "catalogue_digest", "certify", "evaluate", "facts_of", "parse_catalogue", "score",
+    "certify", "evaluate", "facts_of", "parse_catalogue", "score",
 ]  # fmt: skip

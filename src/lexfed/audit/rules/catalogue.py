@@ -110,11 +110,6 @@ def catalogue() -> RuleCatalogue:
     return parse_catalogue(catalogue_bytes())
 
 
-def catalogue_digest() -> str:
-    """Return the digest that logs and certificates of this version carry."""
-    return catalogue().digest
-
-
 @dataclass(frozen=True)
 class CheckAnswer:
     """An outcome, the indices of the entries that prove it, and a reason in words."""

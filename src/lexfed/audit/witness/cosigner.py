@@ -45,7 +45,7 @@ one is not: never restore `state` from a backup, but make a new witness.
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -128,19 +128,13 @@ class WitnessFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files = Folder(folder)
-        try:
-            self._lock = WriterLock(self._files)
-        except RunFolderError:
-            self._files.close()
-            raise
-        try:
+        with ExitStack() as opened:
+            self._files = opened.enter_context(Folder(folder))
+            self._lock = opened.enter_context(closing(WriterLock(self._files)))
             self.signer = self._read_signer(folder)
             self.logs = self.read_logs()
             self.seen = self._read_state()
-        except (AuditError, RunFolderError):
-            self.close()
-            raise
+            opened.pop_all()  # everything was sound: both stay open
 
     def keep(self, seen: CosignedCheckpoint) -> None:
         """Put a cosigned checkpoint on disk, in place of the log's last one."""
