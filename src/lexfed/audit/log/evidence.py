@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evidence in a run folder: a verified log, read as typed entries.
 
-    <run>/log/            the tiled log, see `storage.reader`
-    <run>/log/blobs/      what entries cite by digest, see `storage.blobs`
-    <run>/*               files whose digests are in entries
-    <run>/sealed/         receipts under a commitment, opened under confidentiality
-
 Without a key that the reader brings, entry 0 names it, which shows only that the log
 agrees with itself. New keys are learned from rotation entries: the file is first
 searched for them without believing anything, then every byte is verified with these

@@ -3,15 +3,9 @@
 
 Paths are walked one folder at a time from a descriptor, and a link on the way is
 refused: whoever may write into a log's folder could have us read or write elsewhere.
-New content goes through one spare file, `part`, which belongs to the single writer:
-
-    write_part(content)   make `part` anew, write, fsync: the bytes are on disk
-    rename_part(name)     give it its name in one step, replacing what was there
-    link_part(name)       give it one more name, unless the name is taken
-    sync()                fsync every folder in which a name changed: so is the name
-
-A `part` is removed before it is made anew, never cut short: after `link_part` it may
-still be another name's content.
+New content goes through one spare file, `part`, which belongs to the single writer: it
+is written and synced without a name, then renamed or linked. It is removed before it is
+made anew, never cut short: after `link_part` it may still be another name's content.
 
 One writer at a time holds the lock on the file `lock` in the folder. On a network file
 system two machines may hold it at once, and both would sign. Those are refused where

@@ -4,19 +4,13 @@
 The planned releases are priced again by the accountant that the policy names. A stated
 number may be above the computed one, never below.
 
-Rounds are held to the plan by the filter that was logged with it. F0: the event of a
-round is dominated by a planned release, and planned ones are used in their order, each
-at most once. F1, F2: an event has the shape of a planned release (everything but its
-noise), and in every scope of the claim what the events cost adds up to no more than
-what the planned ones cost. There may be more rounds than planned then.
+Rounds are held to the plan by the filter that was logged with it
+(docs/theory/guarantees.md, section 7). Sites with budgets of their own are charged for
+the same rounds with smaller clips or rates: under F0 they are inside their plan if the
+run is inside its own; the sums of F1 and F2 are computed again with their numbers.
 
-Sites with budgets of their own are charged for the same rounds with smaller clips or
-rates. Under F0 they are inside their plan if the run is inside its own; the sums of F1
-and F2 are computed again with their numbers.
-
-Each round also logs the epsilon so far. The events are composed again, round by round,
-lost rounds included: a stated number must not be below the computed one, must never
-decrease, and must not exceed its budget.
+Each round also logs the epsilon so far. The events are composed again, lost rounds
+included: a stated number must never decrease, and must not exceed its budget.
 """
 
 from collections.abc import Iterator, Mapping

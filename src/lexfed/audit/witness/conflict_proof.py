@@ -7,17 +7,9 @@ A log promises one history. Two notes with its signature cannot both be true if
     entries  they have different entries at the same index: two inclusion proofs
              [RFC 6962, 2.1.1], one under each note
 
-and nobody but the holder of the log's key can make such a pair. The file is RFC 8785
-JSON with these members; `leaf` and `proof` are there for the second kind only:
-
-    {"format": "lexfed/conflicting-checkpoints/v1",
-     "how": how to check it without this program,
-     "keys": [vkey of the log, ...],
-     "index": number of the entry that differs, or null,
-     "first": {"checkpoint": note, "leaf": base64, "proof": [base64, ...]},
-     "second": the same}
-
-Whoever checks brings the log's keys: those in the file only say whom it accuses.
+and nobody but the holder of the log's key can make such a pair. The file (`_File`) is
+RFC 8785 JSON; `leaf` and `proof` are there for the second kind only. Whoever checks
+brings the log's keys: those in the file only say whom it accuses.
 """
 
 from collections.abc import Sequence
@@ -163,7 +155,7 @@ class _File(BaseModel, extra="forbid", strict=True):
     format: Literal["lexfed/conflicting-checkpoints/v1"]
     how: str
     keys: list[str] = Field(max_length=100)
-    index: int | None
+    index: int | None  # number of the entry that differs
     first: _SideFile
     second: _SideFile
 

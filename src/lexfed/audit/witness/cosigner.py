@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""A witness: it signs a log's checkpoint only if it extends the last one it signed.
+"""A witness: it signs a log's checkpoint only if it extends the last one it signed.
 
-The request and the answers are those of [tlog-witness] v1.0.0, with its checks in its
+The request (`proof_files.ConsistencyProof`, from the size that the log believes we
+signed last) and the answers are those of [tlog-witness] v1.0.0, with its checks in its
 order:
-
-    old <size>\n                        what the log believes we signed last
-    <base64 of a hash>\n ...            consistency proof, at most 63 lines
-    \n
-    <checkpoint>                        the signed note
 
     400  malformed, or old size larger than the checkpoint's
     404  unknown origin
