@@ -13,6 +13,7 @@ again until somebody wants it to be. The next commit or `lexfed log cosign` catc
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -238,8 +239,8 @@ class AuditLog:
             raise AuditError(error.message, error.hint or hint) from error
         if pin is not None:
             floor = max(floor, pin.checkpoint.size)
-        store = Store.open(folder, signer, floor, known)
-        try:
+        with ExitStack() as opened:
+            store = opened.enter_context(Store.open(folder, signer, floor, known))
             if pin is not None:
                 check_pin(pin.checkpoint, store.origin, store.tree)
             log = cls(folder, store, keys, known, pins, clock)
@@ -247,9 +248,7 @@ class AuditLog:
             log.keys = LogKeys(keys.coordinator, signer)
             if pin is None or pin.checkpoint.size < store.size:
                 log.pin()  # a crash may have come between an append and its pin
-        except BaseException:
-            store.close()
-            raise
+            opened.pop_all()  # everything was sound: the store stays open
         return log
 
     def _check_keys(self) -> None:

@@ -30,6 +30,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.envelopes import RecordedEntry, body_of
 from lexfed.audit.entries.fields import (
+    TIME_FORMAT,
     CodeWord,
     DateText,
     DecimalText,
@@ -159,7 +160,7 @@ def _wanted(problem: ErrorDetails) -> tuple[str, str]:
 
 def _check_calendar(where: str, value: object) -> None:
     """Refuse dates and times in the right form that no calendar has."""
-    for shape, form in ((DateText, "%Y-%m-%d"), (TimeText, "%Y-%m-%dT%H:%M:%SZ")):
+    for shape, form in ((DateText, "%Y-%m-%d"), (TimeText, TIME_FORMAT)):
         if isinstance(value, str) and re.fullmatch(_pattern(shape), value):
             try:
                 datetime.strptime(value, form).replace(tzinfo=UTC)

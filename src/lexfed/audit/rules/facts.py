@@ -161,11 +161,6 @@ class LogFacts:
         return tuple(sorted(ends))
 
     @property
-    def begun(self) -> str:
-        """Day of the first round; of the last entry if there is none."""
-        return self.rounds[0].day if self.rounds else self.now
-
-    @property
     def ended(self) -> str:
         """Day of the last round; of the last entry if there is none."""
         return self.rounds[-1].day if self.rounds else self.now
@@ -308,9 +303,10 @@ class LogFacts:
         they have an end date.
         """
         first, counting = self.first_round, []
+        begun = self.rounds[0].day if self.rounds else self.now
         for at in self.of(Document):
             issued, expires = at.entry.issued, at.entry.expires
-            early = (first is None or at.index < first) and issued <= self.begun
+            early = (first is None or at.index < first) and issued <= begun
             in_time = issued <= at.day and (early or not before)
             holds = not ends if expires is None else expires >= self.ended
             if at.entry.what == what and in_time and holds:
