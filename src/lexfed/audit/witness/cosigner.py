@@ -258,21 +258,9 @@ class WitnessReply:
     content_type: str = "text/plain"
 
 
-@dataclass(frozen=True)
-class WitnessRequest:
-    """A request whose log is known and whose signature was checked."""
-
-    old_size: int
-    proof: tuple[bytes, ...]
-    signed: SignedCheckpoint
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint to cosign."""
-        return self.signed.checkpoint
-
-
-def read_request(body: bytes, logs: WitnessedLogs) -> WitnessRequest | WitnessReply:
+def read_request(
+    body: bytes, logs: WitnessedLogs
+) -> tuple[ConsistencyProof, SignedCheckpoint] | WitnessReply:
     """Read a request as far as it can be judged without memory: 400, 404 and 403."""
     if len(body) > MAX_REQUEST:
         return _refusal(400, f"request has more than {MAX_REQUEST} bytes")
@@ -290,22 +278,23 @@ def read_request(body: bytes, logs: WitnessedLogs) -> WitnessRequest | WitnessRe
         return _refusal(403, error.message)
     if asked.old_size > checkpoint.size:
         return _refusal(400, "old size is larger than the checkpoint's size")
-    return WitnessRequest(asked.old_size, asked.hashes, signed)
+    return asked, signed
 
 
-def judge(request: WitnessRequest, latest: Checkpoint | None) -> WitnessReply | None:
+def judge(
+    asked: ConsistencyProof, new: Checkpoint, latest: Checkpoint | None
+) -> WitnessReply | None:
     """Compare a request with the last checkpoint signed: 409 and 422, or None."""
     size, root = (latest.size, latest.root) if latest else (0, EMPTY_ROOT)
-    new = request.checkpoint
-    if request.old_size != size:
+    if asked.old_size != size:
         return WitnessReply(409, f"{size}\n".encode(), SIZE_TYPE)
     if size == 0 or size == new.size:
         # Nothing to prove [RFC 6962, 2.1.2]; equal sizes are compared below.
-        if request.proof:
+        if asked.hashes:
             return _refusal(422, f"proof from size {size} to {new.size} must be empty")
     else:
         try:
-            verify_consistency(size, root, new.size, new.root, request.proof)
+            verify_consistency(size, root, new.size, new.root, asked.hashes)
         except AuditError as error:
             return _refusal(422, error.message)
     if size == new.size and root != new.root:
@@ -352,16 +341,18 @@ class Witness:
         request = read_request(body, logs)
         if isinstance(request, WitnessReply):
             return request
+        asked, signed = request
         with self._lock:
             if self._broken:
                 return _refusal(500, self._broken)
-            seen = self._folder.seen.get(digest_of(request.checkpoint.origin))
-            refusal = judge(request, seen.checkpoint if seen else None)
+            seen = self._folder.seen.get(digest_of(signed.checkpoint.origin))
+            latest = seen.checkpoint if seen else None
+            refusal = judge(asked, signed.checkpoint, latest)
             if refusal is not None:
                 if seen is not None:
-                    self._keep_conflict(request, seen, logs)
+                    self._keep_conflict(signed, seen, logs)
                 return refusal
-            return self._cosign(request, seen, logs)
+            return self._cosign(signed, seen, logs)
 
     def latest(self, digest: str) -> WitnessReply:
         """Answer with the last checkpoint cosigned for the log filed under a digest."""
@@ -383,7 +374,7 @@ class Witness:
 
     def _cosign(
         self,
-        request: WitnessRequest,
+        request: SignedCheckpoint,
         seen: CosignedCheckpoint | None,
         logs: WitnessedLogs,
     ) -> WitnessReply:
@@ -391,7 +382,7 @@ class Witness:
         if now <= 0 or (seen and now < seen.time):
             # A cosignature says "as of this time": without a clock, no cosignature.
             return _refusal(500, "the clock of this witness went back")
-        signed = request.signed.note
+        signed = request.note
         signature = cosign(signed.body, self._folder.signer, now)
         # Only signatures that were checked: others could be anything.
         keys = keys_of(logs, request.checkpoint.origin)
@@ -406,13 +397,13 @@ class Witness:
         return WitnessReply(200, signature.line.encode(), "text/plain; charset=utf-8")
 
     def _keep_conflict(
-        self, request: WitnessRequest, seen: CosignedCheckpoint, logs: WitnessedLogs
+        self, request: SignedCheckpoint, seen: CosignedCheckpoint, logs: WitnessedLogs
     ) -> None:
         origin = request.checkpoint.origin
         # "MAY log the request ... as it might be proof of log misbehavior"
         # [tlog-witness]. If it cannot be kept, the refusal stands all the same.
         with suppress(AuditError, RunFolderError):
-            sent = request.signed.note.to_bytes()
+            sent = request.note.to_bytes()
             conflict = conflict_of_notes(seen.note, sent, *keys_of(logs, origin))
             if conflict is not None:
                 self._folder.keep_conflict(origin, conflict.to_bytes())
