@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders held open: no link is followed, nothing waits, no `OSError` leaves."""
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -164,6 +165,17 @@ def test_file_that_grows_while_it_is_read(
     monkeypatch.setattr(os, "read", growing)
     with Folder(root) as folder:
         assert folder.read("file", 100) == b"content!!"
+
+
+def test_a_disk_that_fails_while_a_file_is_read_is_reported(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(handle: int, count: int) -> bytes:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(os, "read", failing)
+    with Folder(root) as folder, pytest.raises(RunFolderError, match="cannot read"):
+        folder.read("file", 100)
 
 
 def test_folders_on_the_way_are_made_and_synced_once(
