@@ -92,13 +92,11 @@ def _unwritable(path: Path, error: OSError) -> RunFolderError:
 def take_lock(handle: int, *, wait: bool) -> None:
     """Lock an open file or folder for as long as it stays open (flock(2)).
 
-    The kernel gives the lock back when its holder closes the file or dies, so nothing
-    is left to clean up. It is only as good as the file system: on a network one, two
-    machines may hold it at once.
+    The kernel gives the lock back when its holder closes the file or dies. It is only
+    as good as the file system: on a network one, two machines may hold it at once.
 
     Raises:
         BlockingIOError: if another process has the lock and `wait` is false.
-        OSError: if the file cannot be locked.
     """
     fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -107,11 +105,7 @@ class FileLock:
     """The lock of a file or folder, held until it is closed or garbage."""
 
     def __init__(self, handle: int, *, wait: bool = False) -> None:
-        """Take the lock of an open file, which is closed with it.
-
-        Raises:
-            OSError: as `take_lock`; the file is closed then.
-        """
+        """Take the lock of an open file, which is closed with it, also on failure."""
         self.handle = handle
         try:
             take_lock(handle, wait=wait)
@@ -121,11 +115,7 @@ class FileLock:
 
     @classmethod
     def on_folder(cls, folder: Path) -> Self:
-        """Wait for the lock of a folder.
-
-        Raises:
-            OSError: if the folder cannot be opened or locked.
-        """
+        """Wait for the lock of a folder."""
         return cls(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), wait=True)
 
     def close(self) -> None:
@@ -205,11 +195,7 @@ class JsonLines:
 
 
 def read_lines(path: Path) -> tuple[dict[str, Any], ...]:
-    """Return the acknowledged lines of a file; none if there is no file.
-
-    Raises:
-        RunFolderError: if it cannot be read, or a line is not a JSON object.
-    """
+    """Return the acknowledged lines of a file; none if there is no file."""
     try:
         return _whole_lines(path)[0]
     except FileNotFoundError:

@@ -31,11 +31,7 @@ NOT_PLAIN = (errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.EISDIR, errno.ENXIO)
 
 
 def plain(path: str, flags: int) -> int:
-    """Open a plain file that is no link; an opener for `open`.
-
-    Raises:
-        OSError: if it cannot be opened, or is anything else.
-    """
+    """Open a plain file that is no link; an opener for `open`, raising `OSError`."""
     try:
         return plain_or_link(path, flags | os.O_NOFOLLOW)
     except OSError as error:
@@ -45,11 +41,7 @@ def plain(path: str, flags: int) -> int:
 
 
 def plain_or_link(path: str, flags: int) -> int:
-    """Open a plain file, also behind a link; an opener for `open`.
-
-    Raises:
-        OSError: if it cannot be opened, or is anything else.
-    """
+    """Open a plain file, also behind a link; an opener for `open`."""
     # O_NONBLOCK: a pipe without a writer must not make us wait.
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
@@ -61,11 +53,7 @@ def plain_or_link(path: str, flags: int) -> int:
 
 
 def require_plain(handle: int, path: str | Path) -> None:
-    """Refuse an open file that is a folder, a pipe, a device or a socket.
-
-    Raises:
-        OSError: if it is.
-    """
+    """Refuse an open file that is a folder, a pipe, a device or a socket."""
     mode = os.fstat(handle).st_mode
     if stat.S_ISDIR(mode):
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -74,12 +62,9 @@ def require_plain(handle: int, path: str | Path) -> None:
 
 
 def read_plain(path: Path, most: int, *, links: bool = False) -> bytes:
-    """Return the content of a plain file of at most `most` bytes.
+    """Return the content of a plain file of at most `most` bytes, or raise `OSError`.
 
     The file may be behind a link if `links` says so.
-
-    Raises:
-        OSError: if it cannot be read, is no plain file, or has more bytes.
     """
     opener = plain_or_link if links else plain
     with open(path, "rb", buffering=0, opener=opener) as file:
@@ -87,11 +72,7 @@ def read_plain(path: Path, most: int, *, links: bool = False) -> bytes:
 
 
 def read_handle(handle: int, most: int, path: str | Path) -> bytes:
-    """Return the content of an open file.
-
-    Raises:
-        OSError: if it cannot be read, or has more than `most` bytes.
-    """
+    """Return the content of an open file of at most `most` bytes; else raise OSError."""
     content = bytearray()
     # As much as is there, and one more byte: a file may grow while it is read.
     size = min(os.fstat(handle).st_size, most) + 1
@@ -104,11 +85,7 @@ def read_handle(handle: int, most: int, path: str | Path) -> bytes:
 
 
 def require_length(handle: int, most: int, path: str | Path) -> None:
-    """Refuse an open file that has more bytes than it may have.
-
-    Raises:
-        OSError: if it has.
-    """
+    """Refuse an open file that has more bytes than it may have."""
     if os.fstat(handle).st_size > most:
         raise _too_long(most, path)
 

@@ -106,10 +106,7 @@ def configuration_tags(
     added: Sequence[Path] = (),
     settings: TaggerSettings | None = None,
 ) -> TaggedColumns:
-    """Return the tags of the columns of a configuration's data.
-
-    Columns that the configuration names and no file has are tagged by their names.
-    """
+    """Return the tags of a configuration's columns, by name where no file has them."""
     laws = load_catalogues(
         source.jurisdictions if jurisdictions is None else jurisdictions,
         (*source.catalogues, *added),

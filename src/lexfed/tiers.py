@@ -19,11 +19,7 @@ class Tier(IntEnum):
 
     @classmethod
     def parse(cls, label: str) -> "Tier":
-        """Return the tier of that name.
-
-        Raises:
-            ValueError: if there is no such tier.
-        """
+        """Return the tier of that name, or raise `ValueError`."""
         for tier in cls:
             if tier.label == label:
                 return tier

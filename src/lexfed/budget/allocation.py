@@ -41,7 +41,6 @@ class TierFacts:
     """A tier as allocation may know it: public facts only.
 
     Attributes:
-        tier: the tier.
         slots: number of model inputs that its columns are encoded to.
         importance: public prior of how useful its columns are (mean over columns).
     """

@@ -81,10 +81,7 @@ def importance_by_column(
 
 
 def relative_importance(values: Mapping[str, float]) -> dict[str, float]:
-    """Return importances with mean 1, each at least `LEAST` of the largest.
-
-    Columns that nothing is known about are all alike.
-    """
+    """Return importances with mean 1, all 1 or each at least `LEAST` of the largest."""
     largest = max(values.values(), default=0.0)
     if largest == 0.0:
         return dict.fromkeys(values, 1.0)

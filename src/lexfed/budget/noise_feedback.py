@@ -156,11 +156,8 @@ def _between(low: float, value: float, high: float) -> float:
 class KnobLimits:
     """The range and the speed of a knob.
 
-    Attributes:
-        low: smallest value.
-        high: largest value.
-        change: largest relative change per round.
-        band: error, as a logarithm, that is not worth a move.
+    `change` is its largest relative change per round, `band` the error, as a logarithm,
+    that is not worth a move.
     """
 
     low: float

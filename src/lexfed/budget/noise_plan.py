@@ -60,10 +60,8 @@ class Draft:
     """A release of several rounds before its noise is known.
 
     Attributes:
-        name: of the sum.
         tower: index of the tower that pays for it.
         groups: blocks that leave together.
-        sampling_rate: of its rounds.
         profile: relative noise of each round; all ones for a constant schedule.
         reads: the most sensitive tier it depends on; None for the label alone.
         share: its part of the tower's square.
@@ -98,8 +96,7 @@ class Budget:
     """The budget of a whole run.
 
     Attributes:
-        epsilon: of the whole record, over the entire run.
-        delta: likewise; also the delta of every tier's claim.
+        delta: of the record, and of every tier's claim.
         neighbours: relation of the record guarantee.
         caps: attribute epsilon that a tier may reach (always replace-one).
         sites_per_person: number of sites at which one person may have rows.
@@ -187,10 +184,7 @@ def _square(epsilon: float, delta: float, reach: float) -> float:
 def full_batch_releases(
     drafts: Sequence[Draft], squares: Sequence[float]
 ) -> tuple[tuple[Release, ...], ...]:
-    """Return the releases of each draft, one per round, whose squares are the shares.
-
-    Exact where every sampling rate is 1.
-    """
+    """Return the releases of each draft by round; exact if all sampling rates are 1."""
     return tuple(
         _releases(draft, _multipliers(draft, squares[draft.tower])) for draft in drafts
     )
@@ -229,9 +223,8 @@ def searched_releases(
     the cap and stay; the others fill what is left. So no cap is exceeded, whether or
     not it looked tight beforehand. The budget is that of `effective_budget`.
 
-    Raises:
-        ConfigError: if a person may be at several sites: each site flips its own
-            coin, so sampling proves nothing for the person (Theorem C.4).
+    A person at several sites is refused under sampling: each site flips its own coin,
+    so sampling proves nothing for the person (Theorem C.4).
     """
     sampled = any(draft.sampling_rate < 1.0 for draft in drafts)
     if sampled and budget.sites_per_person > 1:

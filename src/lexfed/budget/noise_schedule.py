@@ -40,7 +40,6 @@ class NoiseSchedule:
     """The course of the noise over the rounds of a run.
 
     Attributes:
-        name: of the curve.
         ratio: noise of the first round over that of the last, for the falling curves.
         drops: for `step`: after which parts of the rounds the noise falls, ascending.
         save: for `time-adaptive`: fraction of the full sampling rate, or weight, that
@@ -63,10 +62,7 @@ class NoiseSchedule:
         checks.in_range(0.0, 1.0, first=self.drops[0], last=self.drops[-1])
 
     def noise(self, rounds: int, sampled: bool = False) -> tuple[float, ...]:
-        """Return the noise of each round, relative to that of the least noisy one.
-
-        Where units are sampled, saving needs no noise.
-        """
+        """Return the relative noise of each round; saving by sampling needs none."""
         if self.name in ("geometric", "cosine"):
             return self._falling(rounds)
         if self.name == "step":

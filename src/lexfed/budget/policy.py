@@ -20,11 +20,9 @@ from lexfed.tiers import MODEL_TIERS, Tier
 
 @dataclass(frozen=True)
 class Level:
-    """The terms of a policy for columns of one level.
+    """The terms of a policy for columns of one level of a tier.
 
     Attributes:
-        name: of the level.
-        tier: the tier whose columns may be at it.
         weight: noise relative to other levels; the more, the less budget.
         epsilon: most attribute epsilon; None: only the record's budget binds.
         range: range of a run's own cap; None with an epsilon: the cap is fixed.

@@ -53,7 +53,6 @@ class RecordClass:
     """A class of records; everything about it is public.
 
     Attributes:
-        name: of the class.
         condition: rule on rows that makes a unit a member.
         epsilon: of the whole run for a member, in the record's relation.
         reads: the most sensitive tier among the rule's columns; None for the label.

@@ -105,7 +105,6 @@ class BudgetProfile:
 
     Attributes:
         name: for people; claims and logs name profiles, never sites.
-        sites: names of its sites.
         budget: of every person (or client) there.
         save: their part while they save, relative to later.
         save_until: part of each tower's rounds of training in which they save.
@@ -134,10 +133,7 @@ class ParticipationFactors:
 
 
 def loosest_budget(budgets: Sequence[Budget]) -> Budget:
-    """Return the budget that all others are stricter than: the one of the plan.
-
-    A tier without a cap in one of them has none here.
-    """
+    """Return the loosest of each bound: the plan's; a cap only where all have one."""
     first = budgets[0]
     shared = set(first.caps).intersection(*(budget.caps for budget in budgets))
     return replace(

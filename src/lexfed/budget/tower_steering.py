@@ -286,12 +286,9 @@ class Steering:
         radius: divisor of contributions of the next round.
         wanted_radius: the same before it was rounded.
         rate: factor on its learning rate.
-        score: of
+        score: of convergence, for people to watch.
         frozen: True once a release that cannot be honest has ended adaptation.
         distances: between successive releases, the latest last.
-        before: the last release.
-        feedback: state of the controller.
-        plateau: the course of progress.
     """
 
     noise: float

@@ -100,8 +100,7 @@ def with_suggestions(
 ) -> tuple[ConfigProblem, ...]:
     """Return the problems; those of columns without a tier say what they look like.
 
-    The data are not read. Where a configuration is too broken to tell, the hints stay
-    as they are.
+    Only names are looked at; a configuration too broken for that keeps its hints.
     """
     if not any("has no tier" in p.what or p.key.endswith(".tier") for p in problems):
         return tuple(problems)

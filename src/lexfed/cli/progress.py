@@ -42,10 +42,7 @@ class StopRequest:
 
 @contextmanager
 def between_rounds(under_way: str = "this round") -> Iterator[StopRequest]:
-    """Turn the first Ctrl-C into a request; a second one interrupts as usual.
-
-    The message of the first says that `under_way` is still ended.
-    """
+    """Turn the first Ctrl-C into a request, announced; a second interrupts as usual."""
     stop = StopRequest()
 
     def note(_signal: int, _frame: FrameType | None) -> None:

@@ -90,23 +90,19 @@ class Filter(Protocol):
 
     def after(self, release: Release) -> Self | None:
         """Return the filter once that release has run; None if it must not run."""
-        ...
 
     def costs(self, release: Release) -> tuple[float, ...]:
         """Return the cost of a release in each of the filter's sums."""
-        ...
 
     def epsilon(self, delta: float) -> float:
         """Return the guarantee, whatever passes and in whatever order it is chosen."""
-        ...
 
 
 @dataclass(frozen=True)
 class PlanEnvelope:
     """F0: at most the planned releases, in their order.
 
-    `position` is the first entry of the plan that is not used up, and `used` counts the
-    rounds taken from it.
+    `position` is the first entry of the plan that is not used up, `used` its rounds.
 
     Guarantees:
         A release passes only if it is dominated by a planned one at or after the
@@ -197,11 +193,9 @@ class ScopeSum:
     Attributes:
         name: `record`, `label`, the label of a tier, or `class`.
         tier: releases that read less are not counted; None: all are.
-        neighbours: the relation that costs are computed under.
         order: of the Rényi divergence; None: costs are squares of mu.
         scale: factor on every clip.
         budget: sum of the plan.
-        spent: sum of the releases so far.
     """
 
     name: str
@@ -270,12 +264,9 @@ class PlanFilter:
     ) -> "PlanFilter":
         """Return the filter whose guarantee is the accountant's price of the plan.
 
-        `rdp` makes it F1, other accountants F2. Each of `scales` belongs to a class of
-        units that is guaranteed more; the relation is that of the record.
-
-        Raises:
-            Refused: for sampled releases under another accountant than `rdp`.
-            ClaimError: for noise in shares under another accountant than `rdp`.
+        `rdp` makes it F1; other accountants make it F2 and are refused sampled releases
+        and noise in shares. Each of `scales` belongs to a class of units that is
+        guaranteed more; the relation is that of the record.
         """
         planned = [(release, count) for release, count in plan if count > 0]
         require_renyi(planned, accountant)

@@ -55,8 +55,8 @@ the `delta_sampler` of its claim pays for all of them."""
 _T = TypeVar("_T")
 _GROUP_FIELDS = {"name", "clip", "sigma"}
 _RELEASE_FIELDS = {
-    *("version", "name", "groups", "sampling_rate", "reads", "samples", "noise"),
-}
+    "version", "name", "groups", "sampling_rate", "reads", "samples", "noise",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,6 @@ class ReleaseGroup:
     """One block of coordinates with its own clip and noise.
 
     Attributes:
-        name: of the block, for people.
         clip: charged L2 sensitivity of the sum under add/remove.
         sigma: standard deviation of the noise on the sum, in the unit of `clip`.
     """
@@ -88,7 +87,6 @@ class Release:
         reads: the most sensitive tier it may depend on; None = the label only.
         samples: number of noise values drawn for it; for shares four times as many,
             since a share is within 2^-88 of its law, and a Gaussian value 2^-90.
-        noise: the law of the noise; `skellam` is never sampled.
     """
 
     name: str
@@ -142,12 +140,7 @@ class Release:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Release":
-        """Return the release that was stored.
-
-        Raises:
-            ValueError: for another version, an unknown or missing field, or a value
-                of the wrong type.
-        """
+        """Return the release that was stored; refuse another version, field or type."""
         if row.get("version") != VERSION:
             raise ValueError(f"expected version {VERSION}, got: {row.get('version')!r}")
         # One stored form for each release: what is Gaussian does not say so.

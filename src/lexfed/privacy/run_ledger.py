@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of one run: what may still be released, what was, and its running total.
 
-A `Ledger` holds budgets (the record's, and a cap per tier), a plan that keeps them, and
-the filter that holds releases to the plan. It is asked before a round (`would_exceed`),
-charged before anything leaves (`charge`), and rebuilt from the events it stored. The
-guarantee is the price of the plan; `spent` is the composition of what was charged so
-far, called the ledger value, and is for people to watch. The plan is priced once, when
-the ledger is opened. A round then costs a comparison with the planned ones (F0,
+A `Ledger` holds budgets, a plan that keeps them, and the filter that holds releases to
+the plan. The guarantee is the price of the plan, computed once when the ledger is
+opened; `spent` is the composition of what was charged so far, called the ledger value,
+and is for people to watch. A round then costs a comparison with the planned ones (F0,
 `planned`), or a sum for every scope (F1 or F2, `filtered`).
 
 A site has a `SiteLedger` of its own, because it does not trust the coordinator to
-count. `FileLedger` is the one that survives a crash: a release that left the site was
-always paid for, and a charge whose release never happened stays charged.
+count. `FileLedger` survives a crash: a release that left the site was always paid for,
+and a charge whose release never happened stays charged.
 
 A log states after each round what all rounds so far compose to (`RunningTotal`), and a
 verifier computes the same again, so this must cost microseconds: without sampling by
 exact Gaussian accounting, else, and for noise in shares, by Rényi divergences, which
-simply add. Under sampling the second is looser than the claim's accountant and never
-lower; the numbers carry the name of the accountant they come from. Rounds are held to a
-plan by a filter, so whatever ran so far is covered by the price of the whole plan: that
-is a ceiling. It is also the only guarantee where noise adapts; the numbers of single
-rounds are for people to watch.
+simply add. Under sampling these are looser than the claim's accountant and never lower.
+A filter holds rounds to the plan, whose price is therefore a ceiling, and the only
+guarantee where noise adapts.
 """
 
 import math
@@ -163,10 +159,8 @@ class Ledger:
     ) -> "Ledger":
         """Open a ledger that admits what costs no more in sum than the plan (F1, F2).
 
-        The accountant is `rdp` where releases are sampled (F1), else any (F2). Each of
-        `scales` belongs to a class of units that is guaranteed more than the record.
-        Plans are refused as in `planned`, and sampled ones by another accountant than
-        `rdp`.
+        Sampled releases need `rdp` (F1). Each of `scales` belongs to a class of units
+        that is guaranteed more than the record. Plans are refused as in `planned`.
         """
         paid = releases_per_person(plan, sites_per_person)
         delta, relation = limits.delta, limits.neighbours
@@ -201,11 +195,7 @@ class Ledger:
         return self._filter.costs(release_per_person(release, self.sites_per_person))
 
     def charge(self, release: Release) -> None:
-        """Charge a release that is about to happen.
-
-        Raises:
-            Refused: if a budget would be exceeded; nothing has changed then.
-        """
+        """Charge a release before it happens; `Refused` changes nothing."""
         following = self._after(release)
         if following is None:
             raise Refused(
@@ -231,9 +221,7 @@ class Ledger:
     def rebuild(self, rows: Iterable[Mapping[str, Any]]) -> "Ledger":
         """Return a ledger with the same rules and the stored events.
 
-        Raises:
-            ValueError: if a row is not a release of this version.
-            Refused: if the events do not fit: then they are not this ledger's.
+        Events that do not fit are refused: then they are not this ledger's.
         """
         ledger = Ledger(
             self.limits, self._opening, self.accountant, self.sites_per_person,
@@ -269,15 +257,12 @@ class SiteLedger(Protocol):
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
         """Return the budget that the release would break, without changing anything."""
-        ...
 
     def charge(self, release: Release) -> None:
         """Charge a release before it happens, or raise `Refused`."""
-        ...
 
     def events(self) -> tuple[Release, ...]:
         """Return the charged releases, oldest first."""
-        ...
 
 
 class FileLedger:
@@ -292,11 +277,7 @@ class FileLedger:
     """
 
     def __init__(self, path: Path, rules: Ledger) -> None:
-        """Open or create the file; `rules` gives the budgets, but no events.
-
-        Raises:
-            RunFolderError: if a line is damaged or does not fit the budgets.
-        """
+        """Open or create the file; `rules` gives the budgets, but no events."""
         self._lines = JsonLines(path)
         self._ledger = rules.rebuild(())
         for number, row in enumerate(self._lines.rows, start=1):
@@ -317,9 +298,7 @@ class FileLedger:
     def charge(self, release: Release) -> None:
         """Charge a release before it happens; on return the charge is on disk.
 
-        Raises:
-            Refused: if a budget would be exceeded; nothing was written then.
-            RunFolderError: if it cannot be written; it is not charged then.
+        What is refused or cannot be written is not charged.
         """
         excess = self.would_exceed(release)
         if excess is not None:
@@ -338,7 +317,7 @@ class FileLedger:
 
 @dataclass(frozen=True)
 class _Sum:
-    """Releases of one scope: unsampled ones by sum of squares, others by divergence.
+    """Releases of one scope: squares of unsampled ones, divergences of others.
 
     Once any has noise in `shares`, the squares count as divergences too.
     """

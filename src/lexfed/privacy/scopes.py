@@ -31,8 +31,8 @@ replace-one pair of the sampled Gaussian. Adaptive composition of dominating pai
 (4) m contributions of norm at most C move together, by at most mC (2mC); with sampling
 their coins are independent and no bound of this form holds, so that is refused. []
 
-Mechanisms without towers release sums that read the top tier, so by (2) their claim
-for every tier is the record's under replace-one: no special case.
+Mechanisms without towers release sums that read the top tier, so by (2) their claim for
+every tier is the record's under replace-one.
 
 **Noise in shares.** The theorem uses the noise of a release only through its divergence
 for a given move of the sum. By Theorem D (`noise.shares`) that of Skellam noise in

@@ -76,22 +76,16 @@ MOST_RUNS = 1000.0
 """Largest mean number of repetitions."""
 
 _DIGITS = 80  # decimal; 192 random bits are 58
-
 _FLOATS = 1e-12
 
 NEGLIGIBLE = 1e-30
 """Delta that the Gaussian need not dominate; far below every delta there is."""
 
 _REACH = 400.0  # the grid ends at so many mu, where deltas are 0 in floats
-
 _POINTS = 300
-
 _TAIL = 1e-9  # chance of larger K, taken as delta 1
-
 _BUCKETS = 200
-
 _MARGIN = 1e-6  # above the rounding of floats
-
 _HALVINGS = 30
 
 
@@ -254,11 +248,8 @@ def dominating_releases(
 
     There is one for each tier that a search reads and one for the label, none of them
     sampled. Their squares add up, from the most sensitive tier down, to what each scope
-    pays. `settings` are the releases of one run under each setting; that a person may
-    be at several sites is already paid for.
-
-    Raises:
-        ClaimError: for noise in shares: no Gaussian is known to dominate it.
+    pays; that a person may be at several sites is already paid for. Noise in shares is
+    refused: no Gaussian is known to dominate it.
     """
     for one in settings:
         require_renyi(one, "gdp")

@@ -67,8 +67,6 @@ class Dossier:
     """The content of the documents, before it is put into words.
 
     Attributes:
-        evidence: the verified log and its blobs.
-        verdict: of the verifier.
         tagged: every column with its tag; None where the blob was erased.
         claim: the guarantee; None before the end and with mechanism `none`.
         config: the configuration as given, as plain data.

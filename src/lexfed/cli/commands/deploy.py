@@ -217,10 +217,7 @@ def _profile(
 
 
 def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | None:
-    """Return what a record pays for a profile; None if training is asked for.
-
-    A price of training is refused, since that is in the configuration.
-    """
+    """Return a record's price of a profile; None for training, which takes none here."""
     from lexfed.config.open_decisions import load_open
     from lexfed.run.purchases.profile_purchase import default_epsilon
 

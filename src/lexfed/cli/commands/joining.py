@@ -281,9 +281,6 @@ def new_file(path: Path, mode: int = OPEN) -> Iterator[BinaryIO]:
     Guarantees:
         What cannot be written is refused before anything happens inside.
         If anything fails inside, the file is gone again; else it is on disk.
-
-    Raises:
-        RunFolderError: if it is there already, or cannot be written.
     """
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

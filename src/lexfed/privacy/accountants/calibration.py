@@ -144,8 +144,8 @@ def _smallest(
 ) -> float | None:
     """Return about the smallest x with excess(x) <= 0 for a decreasing function.
 
-    Brackets by steps of growing `width` from `start`, then Brent's method, then a
-    last step to the safe side. None if there is no such x within reach.
+    By growing steps from `start`, Brent's method, and a last step to the safe side;
+    None if there is no such x within reach.
     """
     low = high = start
     step = width

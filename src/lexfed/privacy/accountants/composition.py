@@ -46,13 +46,9 @@ from lexfed.privacy.accountants.rdp import round_down
 from lexfed.terms import Accountant, Neighbours
 
 _LEVELS = 96
-
 _UNIT = 1e-4
-
 _COARSEST = 16 * _UNIT
-
 _POINTS = 2.0**17  # grid points that one step may have
-
 _TAIL = 10.0  # standard deviations of noise that the library keeps, rounded up
 
 NUMERICAL_DELTA = 1e-13

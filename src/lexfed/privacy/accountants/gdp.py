@@ -38,7 +38,6 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 _SAFETY = 1e-12
 """Relative step to the safe side, above the error of floats and root finding."""
-
 _LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -48,9 +47,7 @@ class Step:
 
     Attributes:
         noise_multiplier: sigma/clip; infinite for a release that says nothing.
-        sampling_rate: probability that a unit takes part, an independent coin each
-            time; 0 and 1 are allowed.
-        count: number of repetitions.
+        sampling_rate: probability that a unit takes part, by an independent coin.
     """
 
     noise_multiplier: float
@@ -93,11 +90,7 @@ def without_sampling(steps: Iterable[Step]) -> bool:
 
 
 def gaussian_mu(steps: Sequence[Step], neighbours: Neighbours) -> float:
-    """Return mu of the composition of steps, all of which have sampling rate 1.
-
-    Raises:
-        ValueError: if a step is sampled: it is not exactly Gaussian.
-    """
+    """Return mu of the composition of steps, none of which may be sampled."""
     for step in steps:
         if step.sampling_rate < 1.0:
             raise ValueError(

@@ -50,13 +50,9 @@ ORDERS: tuple[int, ...] = (
 )
 
 _KNOTS = 129
-
 _LEVELS = 64
-
 _WINDOW = 12.0  # the normal density is below 1e-31 of its peak beyond
-
 _REACH = 256.0  # longer windows are not integrated: such orders never win
-
 _FLOATS = 1e-13  # added to every logarithm: above the rounding of its sum
 
 

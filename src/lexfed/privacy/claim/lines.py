@@ -140,11 +140,7 @@ def profile_records(
     profiles: Mapping[str, ClaimProfile],
     tiers: Iterable[Tier],
 ) -> dict[str, ProfileRecord]:
-    """Return the guarantee of each profile, priced from its own releases.
-
-    Raises:
-        ClaimError: if a profile is charged for more than the plan, in any round.
-    """
+    """Return the guarantee of each profile, priced from its own releases."""
     read, records = sorted(tiers), {}
     for name, profile in sorted(profiles.items()):
         _require_within(name, plan, profile.releases)

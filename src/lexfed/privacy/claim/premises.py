@@ -42,7 +42,6 @@ class ClaimedRun:
 
     Attributes:
         releases: every planned release and its count, whether or not it was made.
-        rounds: number of rounds that were run.
         private: True if the noise came from a secure source, not from a seed.
         not_covered: gaps of the guarantee, in words.
     """
@@ -68,7 +67,6 @@ class MechanismFacts:
     """The mechanism that made the releases.
 
     Attributes:
-        trust: the parties that see sums before noise.
         cohort: the sites that add noise, where `trust` is `distributed`.
         grids: the integer grid of each group of a release, by the group's name.
     """
@@ -84,7 +82,6 @@ class ProtectedPopulation:
     """The units that are protected.
 
     Attributes:
-        unit: a record (all rows of a person), or a client.
         columns: columns that enter the model, by tier.
         records_per_person: number of rows that one unit may have.
         sites_per_person: number of sites at which one person may be.
@@ -105,12 +102,9 @@ def require_trust(
 ) -> None:
     """Refuse a claim whose noise is not that of its trust.
 
-    The accountant is not looked at here: pricing a release with noise in shares by
-    another than `rdp` is refused by `scopes.require_renyi`.
-
-    Raises:
-        ClaimError: if a cohort is missing or out of place, a release has noise of the
-            other kind, or it counts fewer noise values than all sites draw.
+    A cohort may not be missing or out of place, and no release may count fewer noise
+    values than all sites draw. The accountant is not looked at here: pricing a release
+    with noise in shares by another than `rdp` is refused by `scopes.require_renyi`.
     """
     distributed = trust == "distributed"
     if distributed and cohort is None:
@@ -144,12 +138,7 @@ def cohort_record(cohort: NoiseCohort | None) -> CohortRecord | None:
 
 
 def stated_cohort(record: CohortRecord | None) -> NoiseCohort | None:
-    """Return the cohort that a claim states.
-
-    Raises:
-        ClaimError: if there is no such cohort, or what is stated to follow from it
-            does not.
-    """
+    """Return the cohort that a claim states; refuse one that contradicts itself."""
     if record is None:
         return None
     try:

@@ -170,11 +170,7 @@ def load_claim(content: bytes | str | Mapping[str, Any]) -> Claim:
 
 
 def check_claim(claim: Claim) -> None:
-    """Price the releases of a claim again, and refuse a number below their price.
-
-    Raises:
-        ClaimError: naming the number, or what does not follow from the releases.
-    """
+    """Price the releases of a claim again, and refuse a number below their price."""
     releases = counted_releases(claim.releases)
     guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"
     proof = build_claim(

@@ -162,9 +162,7 @@ class GridVector:
     def encode(self, total: Floats) -> Integers:
         """Put a site's float sum on the fine grids, within `units` clips.
 
-        Raises:
-            ValueError: if the sum has another shape, or is not finite: then nothing
-                was clipped.
+        A sum that is not finite is refused: then nothing was clipped.
         """
         if total.shape != (self._dimension,):
             raise ValueError(

@@ -76,19 +76,12 @@ LARGEST_MEAN = 2**60
 """Beyond this the stated error does not hold."""
 
 _TABLE_BELOW = 2**16
-
 _TABLE_BITS = 192
-
 _REACH = 12.0
-
 _SLACK = 0.04
-
 _GUARD = 2.0**-25
-
 _MORE_WORDS = 4  # 256 bits
-
 _PRECISION = 500
-
 _CHUNK = 2**15  # values at a time: everything stays in the cache of a core
 
 # L f(t)/t^2 = L (1/2 - t/6 + t^2/12 - ...), highest power first.

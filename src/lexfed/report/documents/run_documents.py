@@ -83,12 +83,9 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class WrittenDocuments:
-    """The documents of a run, as written, with the verdict before anything was written.
+    """The documents as written, with the verdict before anything was written.
 
-    Attributes:
-        paths: the files, in the order of writing.
-        sentence: the first sentence of the page.
-        notes: for the reader, such as the reason why nothing was logged.
+    `sentence` is the first one of the page, `notes` say such as why nothing was logged.
     """
 
     paths: tuple[Path, ...]
@@ -114,10 +111,6 @@ def make_report(
         Of a log that fails a check only the page is written, and nothing is logged.
         A page or bundle that the log knows is never replaced by one that it does not
         know.
-
-    Raises:
-        AuditError: if the log cannot be read.
-        RunFolderError: if something cannot be written.
     """
     dossier = _dossier(source)
     sound = not dossier.failures
@@ -259,11 +252,7 @@ def print_pdf(page: Path, out: Path, browser: str | None = None) -> None:
     """Print an HTML page to a PDF file, which is replaced if it is there.
 
     A Chromium that is already there prints it: no PDF library lays out HTML as browsers
-    do, and a browser is nothing to install for one file. Where there is none, the page
-    itself prints well from any other browser.
-
-    Raises:
-        RunFolderError: if there is no browser, or it wrote nothing.
+    do, and a browser is nothing to install for one file.
     """
     program = browser or find_browser()
     if program is None:

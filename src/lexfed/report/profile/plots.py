@@ -204,10 +204,7 @@ def spark(counts: Sequence[float], title: str) -> Markup:
 def whisker(
     answer: ProfiledNumber, most: float, title: str, bar: bool = True
 ) -> Markup:
-    """Draw a value with its interval on a line from 0 to `most`.
-
-    A bar leads to the value if `bar` is set; otherwise the value is a dot.
-    """
+    """Draw a value, as a bar or a dot, and its interval on a line from 0 to `most`."""
     x = AxisScale(0.0, most, 1.0, 199.0)
 
     def place(value: float | None, unknown: float) -> float:

@@ -53,7 +53,6 @@ class GuaranteeScope:
     Attributes:
         name: the whole record, a tier, or the label.
         relation: the difference between the two data sets compared.
-        epsilon: rounded up.
         limit: the most it may reach; empty where nothing limits it.
         columns: the columns whose values it covers.
         entry: index of the entry that states it.
@@ -160,11 +159,7 @@ def _decided(policy: PolicyEntry, at: int | None) -> tuple[GuaranteeFact, ...]:
 
 
 def scopes(dossier: Dossier) -> tuple[GuaranteeScope, ...]:
-    """Return the guarantee of the record, of every tier and of the label.
-
-    Before the end of a run these are the numbers of its plan, which will be its
-    guarantee.
-    """
+    """Return the guarantee of the record, every tier and the label, or the plan's."""
     claim = dossier.claim
     plan, policy = dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
     if policy is None or plan is None or plan.epsilon is None or plan.delta is None:

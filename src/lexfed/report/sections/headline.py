@@ -39,12 +39,10 @@ class Headline:
     """The verdict.
 
     Attributes:
-        sentence: the verdict in plain words.
         sound: whether every check passed.
         guarantee: the whole record's guarantee, with all it depends on.
         meaning: of its numbers, without symbols; empty where there are none.
-        trust: the assumption about sites that share the noise; empty where they do
-            not, or where nothing is guaranteed.
+        trust: the assumption about sites that share the noise, if they do.
         caveat: the questions that the verdict leaves open.
     """
 

@@ -44,11 +44,9 @@ HEADER = ("article", "asks for", "state", "stated", "known from the log", "entry
 
 @dataclass(frozen=True)
 class ProcessingGroup:
-    """One group of a record.
+    """One group of a record: the article that demands it, its demand, and the answer.
 
     Attributes:
-        article: the article that demands it.
-        asks: its demand.
         state: `stated`, `not applicable` or `missing`.
         text: the statement, the reason why none applies, or a blank.
         known: facts that the log knows by itself.

@@ -33,7 +33,6 @@ class TrainingEvent:
     """Something that happened in training, in the order of the log.
 
     Attributes:
-        entry: index of the entry that states it.
         round: number of the round; None for a restart.
         what: `released`, `lost`, `refused` or `resumed`.
         stage: the release, or the reason why there was none.
@@ -199,7 +198,6 @@ class NoiseRow:
     """One group of one release.
 
     Attributes:
-        name: release and group.
         tier: most sensitive tier it may depend on; `label` where it reads no column.
         rounds: number of rounds that released it.
         clip: bound on one unit's part, printed, rounded up.
@@ -207,7 +205,6 @@ class NoiseRow:
             smallest to the largest where rounds differ.
         planned: the same of the planned rounds; empty where they do not differ.
         multiplier: smallest sigma over clip, rounded down.
-        rate: probability that a unit takes part.
         bar: the multiplier, drawn.
         entries: first and last entry that charged it.
     """

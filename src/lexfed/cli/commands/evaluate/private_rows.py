@@ -91,7 +91,7 @@ def _removed(folder: Path, handle: int) -> bool:
 
 @contextmanager
 def _before_the_end(act: Callable[[], object]) -> Iterator[None]:
-    """Act before a signal ends this process; Python would run no `finally` then.
+    """Act before a signal ends this process, since Python would run no `finally`.
 
     A signal that is ignored (`nohup`), or that somebody else answers, is left alone.
     """

@@ -33,11 +33,7 @@ class IncompleteTables(LexfedError):
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """Options of every evaluation.
-
-    `out` is the folder of the results, by default named after the configuration;
-    `processes` run at once, by default one per core.
-    """
+    """Options of every evaluation: the folder of results and the runs at once."""
 
     out: Path | None = None
     resume: bool = False

@@ -184,10 +184,7 @@ def _command(path: Path, epsilon: float | None, out: Path | None) -> str:
 
 
 def profile_lines(profile: "FederationProfile") -> list[str]:
-    """Return a line for each column, and what sites have in common.
-
-    Every number has its 95 % interval.
-    """
+    """Return a line for each column, and the common persons, with 95 % intervals."""
     from lexfed.report.profile.wording import persons
 
     sites = len(profile.sites)
