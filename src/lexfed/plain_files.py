@@ -72,7 +72,7 @@ def read_plain(path: Path, most: int, *, links: bool = False) -> bytes:
 
 
 def read_handle(handle: int, most: int, path: str | Path) -> bytes:
-    """Return the content of an open file of at most `most` bytes; else raise OSError."""
+    """Return the content of an open file of at most `most` bytes, or raise OSError."""
     content = bytearray()
     # As much as is there, and one more byte: a file may grow while it is read.
     size = min(os.fstat(handle).st_size, most) + 1

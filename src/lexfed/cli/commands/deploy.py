@@ -217,7 +217,7 @@ def _profile(
 
 
 def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | None:
-    """Return a record's price of a profile; None for training, which takes none here."""
+    """Return a record's price of a profile; None for training, which takes none."""
     from lexfed.config.open_decisions import load_open
     from lexfed.run.purchases.profile_purchase import default_epsilon
 

@@ -52,7 +52,7 @@ def rows_folder(out: Path) -> Iterator[Path]:
 
     Raises:
         RunFolderError: if the folder cannot be made.
-        RowsLeft: if all went well, but something cannot be removed.
+        LeftoverRows: if all went well, but something cannot be removed.
     """
     for left in sorted(out.glob(f"{PREFIX}*")):
         talk.warn(f"`{left}` has rows of an evaluation that was killed", "remove it")
