@@ -7,6 +7,7 @@ usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -74,28 +75,19 @@ def options(
     talk.verbose = verbose
 
 
-app.command()(demo)
-app.command()(init)
-app.command()(tag)
-app.command()(check)
-app.command()(plan)
-app.command()(run)
-app.command()(tune)
-app.command()(importance)
-app.command()(profile)
-app.command()(audit_privacy)
-app.command()(predict)
-app.command()(verify)
-app.command()(report)
-app.add_typer(evaluate, name="evaluate")
-app.add_typer(log, name="log")
-app.add_typer(witness, name="witness")
-app.add_typer(policy, name="policy")
-app.add_typer(ledger, name="ledger")
-app.add_typer(joining, name="joining")
-app.add_typer(deploy, name="deploy")
-app.add_typer(coordinator, name="coordinator")
-app.add_typer(site, name="site")
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    demo, init, tag, check, plan, run, tune, importance, profile, audit_privacy,
+    predict, verify, report,
+)  # fmt: skip
+_GROUPS = {
+    "evaluate": evaluate, "log": log, "witness": witness, "policy": policy,
+    "ledger": ledger, "joining": joining, "deploy": deploy,
+    "coordinator": coordinator, "site": site,
+}  # fmt: skip
+for command in _COMMANDS:
+    app.command()(command)
+for name, group in _GROUPS.items():
+    app.add_typer(group, name=name)
 
 
 def main() -> None:

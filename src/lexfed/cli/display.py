@@ -81,11 +81,6 @@ def label_line(claim: Claim, tagged: TaggedSchema) -> str:
     )
 
 
-def remarks(priced: PricedRun) -> list[str]:
-    """Return what was bent to fit the declarations: for the holder of the data."""
-    return [f"  data     {line}" for line in priced.population.remarks()]
-
-
 def opening(priced: PricedRun) -> list[str]:
     """Return what is said before training."""
     lines = [f"  law      {law_line(priced)}", *budget_lines(priced)]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from lexfed.cli import display, talk
+from lexfed.cli import talk
 from lexfed.config import Config, ConfigProblem, examine_file
 from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import TagSource, tag_source
@@ -61,8 +61,9 @@ def load_priced(
         priced = priced_file(path, config, rounds, resume=resume)
         priced.ledger()
         check_statements(priced, path.parent)
-    for line in display.remarks(priced):
-        talk.say(line)
+    # For the holder of the data: what was bent to fit the declarations.
+    for line in priced.population.remarks():
+        talk.say(f"  data     {line}")
     return priced
 
 

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several commands share, declared once."""
+"""Groups of commands, and arguments and options that several share, declared once."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+def command_group(purpose: str) -> typer.Typer:
+    """Return a group of commands, whose help page is printed if none is named."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=purpose)
+
 
 # Files are opened by the commands, whose messages say what to do about them.
 ConfigFile = Annotated[Path, typer.Argument(help="Configuration file.", readable=False)]
@@ -13,6 +19,25 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 OutFolderOption = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
+]
+ResumeFlag = Annotated[
+    bool, typer.Option("--resume", help="Continue an interrupted run.")
+]
+EvidenceFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of a run, or of an unpacked evidence bundle.", readable=False
+    ),
+]
+TrustFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
+    ),
+]
+PinOption = Annotated[
+    Path | None,
+    typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
 ]
 KitFolder = Annotated[Path, typer.Argument(metavar="KIT", help="Folder of the kit.")]
 ProfileFlag = Annotated[

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from lexfed.cli import talk
 from lexfed.cli.terminal import redraw
@@ -55,6 +55,13 @@ def between_rounds(under_way: str = "this round") -> Iterator[StopRequest]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def end_interrupted(again: str, reached: str = "") -> NoReturn:
+    """End a command that Ctrl-C stopped somewhere; `again` says how to go on."""
+    talk.say(f"interrupted{reached}; what was released so far is kept")
+    talk.labelled("hint", again, "\n")
+    sys.exit(INTERRUPTED)
 
 
 @contextmanager

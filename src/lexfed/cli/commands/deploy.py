@@ -5,7 +5,6 @@ Nothing starts before the kit is checked.
 """
 
 import shlex
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,20 +14,23 @@ import typer
 
 from lexfed.cli import talk
 from lexfed.cli.commands.training.profile import show_profile
-from lexfed.cli.options import AsJson, KitFolder, ProfileEpsilonOption, ProfileFlag
+from lexfed.cli.options import (
+    AsJson,
+    KitFolder,
+    ProfileEpsilonOption,
+    ProfileFlag,
+    ResumeFlag,
+    command_group,
+)
 from lexfed.cli.output import print_json
-from lexfed.cli.progress import INTERRUPTED
+from lexfed.cli.progress import end_interrupted
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
     from lexfed.federation.flare.kit.enrolment import DeploymentRoster
     from lexfed.federation.flare.kit.folder import Kit
 
-deploy = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run between organisations: make kits, check them, train.",
-)
+deploy = command_group("Run between organisations: make kits, check them, train.")
 
 
 @deploy.command()
@@ -107,9 +109,7 @@ def run(
     kit: Annotated[
         Path, typer.Option("--kit", metavar="KIT", help="Kit of the coordinator.")
     ],
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run.")
-    ] = False,
+    resume: ResumeFlag = False,
     profile: ProfileFlag = False,
     epsilon: ProfileEpsilonOption = None,
     as_json: AsJson = False,
@@ -132,10 +132,9 @@ def run(
         with located_errors(config):
             result = deploy_run(config, here, resuming=resume, say=talk.say)
     except KeyboardInterrupt:
-        talk.say("interrupted; what was released so far is kept")
-        again = f"continue with `lexfed deploy run {config} --kit {kit} --resume`"
-        talk.labelled("hint", again, "\n")
-        sys.exit(INTERRUPTED)
+        end_interrupted(
+            f"continue with `lexfed deploy run {config} --kit {kit} --resume`"
+        )
     for line in display.closing(found, result):
         talk.say(line)
     if as_json:
@@ -208,11 +207,9 @@ def _profile(
         with located_errors(path):
             deploy_run(path, kit, profile=price, resuming=resuming, say=talk.say)
     except KeyboardInterrupt:
-        talk.say("interrupted; what was released so far is kept")
         words = ["lexfed", "deploy", "run", str(path), "--kit", str(folder)]
         again = shlex.join([*words, "--profile", "--epsilon", f"{price!r}", "--resume"])
-        talk.labelled("hint", f"continue with `{again}`", "\n")
-        sys.exit(INTERRUPTED)
+        end_interrupted(f"continue with `{again}`")
     show_profile(end_profile(kit, name), as_json)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, command_group
 from lexfed.cli.output import print_json
 from lexfed.errors import (
     ConfigError,
@@ -61,10 +61,8 @@ LedgerSiteOption = Annotated[
 OPEN, SECRET = 0o666, 0o600
 """Permissions of a file: for those whom the user's mask allows, or the owner only."""
 
-joining = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Learn how many people two organisations share, before they join.",
+joining = command_group(
+    "Learn how many people two organisations share, before they join."
 )
 
 

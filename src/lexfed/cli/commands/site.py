@@ -19,23 +19,20 @@ from lexfed.cli.commands.deploy import (
     stated_price,
     warn_of_expiry,
 )
-from lexfed.cli.options import KitFolder, ProfileEpsilonOption, ProfileFlag
+from lexfed.cli.options import (
+    KitFolder,
+    ProfileEpsilonOption,
+    ProfileFlag,
+    command_group,
+)
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
     from lexfed.federation.flare.kit.folder import Kit
 
 
-coordinator = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run the coordinator of a deployment.",
-)
-site = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Take part in a deployment as a site.",
-)
+coordinator = command_group("Run the coordinator of a deployment.")
+site = command_group("Take part in a deployment as a site.")
 
 
 @site.command()

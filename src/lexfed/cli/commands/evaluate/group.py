@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from lexfed.cli import talk
+from lexfed.cli.options import AsJson
 
 
 class _ConfigurationOrCommand(TyperGroup):
@@ -82,9 +83,7 @@ def tables(
         int | None,
         typer.Option(min=1, help="Runs at once, one core each; else one per core."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare methods, attack them, and write tables and figures."""
     if context.invoked_subcommand is not None:

@@ -6,8 +6,7 @@ Epsilons are rounded up. The JSON forms are read by programs: their keys are fix
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, command_group
 from lexfed.cli.output import print_json, write_parts
 from lexfed.errors import LedgerError
 from lexfed.report.wording.rounding import round_up
@@ -37,11 +36,7 @@ PinsFolderOption = Annotated[
 ]
 Reason = Annotated[str, typer.Option(help="Why, for whoever reads the ledger.")]
 
-ledger = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Look at what was ever spent on a site's data, and bound it.",
-)
+ledger = command_group("Look at what was ever spent on a site's data, and bound it.")
 
 
 @ledger.command()
@@ -238,15 +233,10 @@ def restore(
         talk.say("everything that was missing is charged; `show` lists it")
 
 
-@contextmanager
-def _opened(path: Path, state: Path | None) -> Iterator["LastingLedger"]:
+def _opened(path: Path, state: Path | None) -> closing["LastingLedger"]:
     from lexfed.ledger.charging import LastingLedger
 
-    opened = LastingLedger.open(path, state=state)
-    try:
-        yield opened
-    finally:
-        opened.close()
+    return closing(LastingLedger.open(path, state=state))
 
 
 def _files(path: Path) -> list[Path]:

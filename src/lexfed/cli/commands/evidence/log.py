@@ -3,8 +3,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ import typer
 
 from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, command_group
 from lexfed.cli.output import print_json
 from lexfed.errors import AuditError, RunFolderError
 
@@ -26,11 +26,7 @@ KeysFolderOption = Annotated[
     typer.Option(help="Folder with the keys; by default where the run left them."),
 ]
 
-log = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Look at a run's log, prove an entry, append what people state.",
-)
+log = command_group("Look at a run's log, prove an entry, append what people state.")
 
 
 @log.command()
@@ -262,15 +258,10 @@ def rotate(
     _warn_unwitnessed(run, done.unwitnessed)
 
 
-@contextmanager
-def _opened(run: Path, keys: Path | None) -> Iterator["AuditLog"]:
+def _opened(run: Path, keys: Path | None) -> closing["AuditLog"]:
     from lexfed.audit.log.access import open_for_appending
 
-    opened = open_for_appending(run, keys)
-    try:
-        yield opened
-    finally:
-        opened.close()
+    return closing(open_for_appending(run, keys))
 
 
 def _warn_unwitnessed(run: Path, failed: Mapping[str, str]) -> None:

@@ -3,28 +3,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from lexfed.cli import talk
 from lexfed.cli.commands.evidence.verify import read_small
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, EvidenceFolder, PinOption, TrustFileOption
 from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
 from lexfed.terms import ReportFormat
 
-if TYPE_CHECKING:
-    from lexfed.report.documents.run_documents import WrittenDocuments
-
 
 def report(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
-        ),
-    ],
+    run: EvidenceFolder,
     formats: Annotated[
         str | None,
         typer.Option(
@@ -43,16 +35,8 @@ def report(
         Path | None,
         typer.Option(metavar="DIR", help="Keys of the run; else where it left them."),
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
-        ),
-    ] = None,
-    pin: Annotated[
-        Path | None,
-        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
-    ] = None,
+    policy: TrustFileOption = None,
+    pin: PinOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the report, drafts for compliance and the evidence bundle of a run."""
@@ -64,7 +48,14 @@ def report(
     for note in made.notes:
         talk.say(f"note: {note}")
     if as_json:
-        print_json(_plain(made))
+        print_json(
+            {
+                "files": [str(path) for path in made.paths],
+                "sentence": made.sentence,
+                "notes": list(made.notes),
+                "verdict": made.verdict.to_json(),
+            }
+        )
     else:
         for path in made.paths:
             print(path)
@@ -72,7 +63,7 @@ def report(
         raise typer.Exit(1)
 
 
-def _formats(text: str | None) -> "Sequence[ReportFormat] | None":
+def _formats(text: str | None) -> Sequence[ReportFormat] | None:
     if text is None:
         return None
     known: tuple[ReportFormat, ...] = get_args(ReportFormat)
@@ -85,12 +76,3 @@ def _formats(text: str | None) -> "Sequence[ReportFormat] | None":
             "separate several with commas",
         )
     return [name for name in known if name in asked]
-
-
-def _plain(made: "WrittenDocuments") -> dict[str, object]:
-    return {
-        "files": [str(path) for path in made.paths],
-        "sentence": made.sentence,
-        "notes": list(made.notes),
-        "verdict": made.verdict.to_json(),
-    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, EvidenceFolder, PinOption, TrustFileOption
 from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError, system_reason
 
@@ -19,22 +19,9 @@ _MOST = 1 << 20
 
 
 def verify(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
-        ),
-    ],
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
-        ),
-    ] = None,
-    pin: Annotated[
-        Path | None,
-        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
-    ] = None,
+    run: EvidenceFolder,
+    policy: TrustFileOption = None,
+    pin: PinOption = None,
     authorities: Annotated[
         Path | None,
         typer.Option(
@@ -78,8 +65,7 @@ def read_small(path: Path | None) -> bytes | None:
             content = file.read(_MOST + 1)
     except OSError as error:
         raise RunFolderError(
-            f"cannot read `{path}`: {system_reason(error)}",
-            "give the path of a file",
+            f"cannot read `{path}`: {system_reason(error)}", "give the path of a file"
         ) from error
     if len(content) > _MOST:
         raise RunFolderError(

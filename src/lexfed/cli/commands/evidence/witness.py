@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed witness`: what another organisation runs to keep logs to one history."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lexfed.cli import talk
+from lexfed.cli.options import command_group
 from lexfed.errors import AuditError, RunFolderError
 
-witness = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run a witness, which keeps the logs of others to one history.",
-)
+witness = command_group("Run a witness, which keeps the logs of others to one history.")
 
 WitnessArgument = Annotated[
     Path, typer.Argument(help="Folder of the witness.", readable=False)
@@ -28,11 +26,8 @@ def witness_init(
     """Make a witness: its key, and an empty list of logs."""
     from lexfed.audit.witness.cosigner import Witness
 
-    made = Witness.create(folder, name)
-    try:
+    with closing(Witness.create(folder, name)) as made:
         print(made.key.vkey)
-    finally:
-        made.close()
     talk.say(
         f"made a witness in {folder}; give its key (above) to those who trust it\n"
         f"next: `lexfed witness add {folder} VKEY` for every log, then "

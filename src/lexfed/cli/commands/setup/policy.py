@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson
+from lexfed.cli.options import AsJson, command_group
 from lexfed.cli.output import print_json
 from lexfed.errors import AuditError, ConfigError
 
@@ -19,11 +19,7 @@ SIGNER = "lexfed-budget-policy"
 
 PolicyArgument = Annotated[Path, typer.Argument(help="A policy file.", readable=False)]
 
-policy = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Show, sign and check budget policies.",
-)
+policy = command_group("Show, sign and check budget policies.")
 
 
 @policy.command()

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed run`: train or continue, show the rounds, stop where nothing is lost."""
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from lexfed.cli import talk
-from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, ResumeFlag
 from lexfed.cli.output import print_json
-from lexfed.cli.progress import INTERRUPTED, between_rounds
+from lexfed.cli.progress import between_rounds, end_interrupted
 
 if TYPE_CHECKING:
     from lexfed.run import OpenRun, PricedRun, RoundReport, RunResult
@@ -18,9 +15,7 @@ if TYPE_CHECKING:
 
 def run(
     config: ConfigFile = DEFAULT,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run.")
-    ] = False,
+    resume: ResumeFlag = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a model under the budgets of a configuration."""
@@ -77,6 +72,4 @@ def show_training(
 
             return train(priced, opened, each)
     except KeyboardInterrupt:
-        talk.say(f"interrupted{reached}; what was released so far is kept")
-        talk.labelled("hint", again, "\n")
-        sys.exit(INTERRUPTED)
+        end_interrupted(again, reached)
