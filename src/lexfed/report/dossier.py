@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dossier: verified evidence and its verdict, from which all documents are made.
 
-A dossier is built from evidence whose every byte was checked and from the verdict of
-the verifier, never from files beside the log. The one exception, metrics on test rows,
-is kept apart in `measured` and labelled wherever it is shown. Metrics depend on people
-whom the guarantee does not cover, so in the log they would confirm guesses about them
-for ever. They are self-reported: a file that is missing or damaged gives no numbers,
-and nothing else in the report depends on them. So are notes of a run, which follow from
-released values.
+Every byte of the evidence was checked; nothing comes from files beside the log. The one
+exception, metrics on test rows and notes of a run, is kept apart in `measured` and
+labelled wherever it is shown. Metrics depend on people whom the guarantee does not
+cover, so in the log they would confirm guesses about them for ever. They are
+self-reported: a file that is missing or damaged gives no numbers, and nothing else in
+the report depends on them.
 """
 
 import csv
@@ -30,7 +29,7 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.envelopes import RecordedEntry
-from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.log.evidence import Evidence, IndexedEntry
 from lexfed.audit.verify import Check, RunVerdict, Status
 from lexfed.errors import AuditError, ConfigError
 from lexfed.law.tags import TaggedSchema
@@ -133,22 +132,21 @@ class Dossier:
         table = self.config.get(name)
         return table if isinstance(table, dict) else {}
 
-    def of(self, kind: type[Entry]) -> tuple[RecordedEntry, ...]:
+    def of(self, kind: type[EntryOfKind]) -> tuple[IndexedEntry[EntryOfKind], ...]:
         """Return the entries of a kind, oldest first."""
-        return tuple(each for each in self.records if isinstance(each.entry, kind))
+        return self.evidence.of(kind)
 
     def entry(self, kind: type[EntryOfKind]) -> EntryOfKind | None:
         """Return the latest entry of a kind."""
-        entries = [r.entry for r in self.records if isinstance(r.entry, kind)]
-        return entries[-1] if entries else None
+        return self.evidence.last(kind)
 
     def index(self, kind: type[Entry]) -> int | None:
         """Return the index of the latest entry of a kind."""
-        records = self.of(kind)
-        return records[-1].index if records else None
+        entries = self.of(kind)
+        return entries[-1].index if entries else None
 
     @property
-    def rounds(self) -> tuple[RecordedEntry, ...]:
+    def rounds(self) -> tuple[IndexedEntry[RoundEntry], ...]:
         """The rounds that released something."""
         return self.of(RoundEntry)
 
@@ -174,9 +172,9 @@ def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:
     return Dossier(
         evidence=evidence,
         verdict=verdict,
-        tagged=_tagged(_blob(evidence, FeatureTags, "tags")),
-        claim=_claim(_blob(evidence, CompletionEntry, "claim")),
-        config=_config(_blob(evidence, PolicyEntry, "config")),
+        tagged=_tagged(cited_blob(evidence, FeatureTags, "tags")),
+        claim=_claim(cited_blob(evidence, CompletionEntry, "claim")),
+        config=_config(cited_blob(evidence, PolicyEntry, "config")),
         measured=read_run_metrics(evidence.folder),
     )
 
@@ -193,14 +191,12 @@ def planned_releases(dossier: Dossier) -> tuple[CountedRelease, ...]:
         return ()
 
 
-def _blob(evidence: Evidence, kind: type[Entry], name: str) -> bytes | None:
+def cited_blob(evidence: Evidence, kind: type[Entry], field: str) -> bytes | None:
     """Return the blob that the latest entry of a kind cites; None if erased."""
-    entries = [r.entry for r in evidence.records if isinstance(r.entry, kind)]
-    digest = getattr(entries[-1], name) if entries else None
-    if digest is None:
-        return None
+    entry = evidence.last(kind)
+    digest = None if entry is None else getattr(entry, field)
     try:
-        return evidence.blobs.get(digest)
+        return None if digest is None else evidence.blobs.get(digest)
     except AuditError:
         return None
 
@@ -243,14 +239,10 @@ def read_run_metrics(folder: Path) -> RunMetrics:
 
 def _json(path: Path) -> Mapping[str, object]:
     try:
-        value = json.loads(_read(path))
+        value = json.loads(read_plain(path, _LARGEST).decode())
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _read(path: Path) -> str:
-    return read_plain(path, _LARGEST).decode()
 
 
 def _numbers(value: object) -> dict[str, float]:
@@ -271,7 +263,8 @@ def _words(value: object) -> tuple[str, ...]:
 
 def _rows(path: Path) -> tuple[list[str], tuple[tuple[int, str, float], ...]]:
     try:
-        lines = list(csv.reader(_read(path).splitlines()))
+        text = read_plain(path, _LARGEST).decode()
+        lines = list(csv.reader(text.splitlines()))
         names = lines[0][2:]
         if not names:
             return [], ()

@@ -120,7 +120,8 @@ def _run(dossier: Dossier) -> dict[str, Any]:
     plan, policy = dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
     noised = policy is not None and policy.epsilon is not None
     planned = "–" if plan is None else count(plan.rounds, "planned round")
-    special = () if dossier.tagged is None else _special(dossier)
+    rows = () if dossier.tagged is None else column_rows(dossier.tagged)
+    special = [row.name for row in rows if row.tier == "special"]
     model = None if done is None else done.model
     federation = dossier.table("federation")
     return {
@@ -143,8 +144,3 @@ def _run(dossier: Dossier) -> dict[str, Any]:
         if noised
         else "there is no budget",
     }
-
-
-def _special(dossier: Dossier) -> tuple[str, ...]:
-    rows = () if dossier.tagged is None else column_rows(dossier.tagged)
-    return tuple(row.name for row in rows if row.tier == "special")

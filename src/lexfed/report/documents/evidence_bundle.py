@@ -49,7 +49,7 @@ from lexfed.audit.tree.tiles import (
     tile_files,
 )
 from lexfed.errors import AuditError
-from lexfed.report.dossier import Dossier
+from lexfed.report.dossier import Dossier, cited_blob
 from lexfed.report.markup.escaping import visible
 from lexfed.report.markup.page_templates import template_environment
 from lexfed.report.sections.headline import headline
@@ -114,13 +114,19 @@ def _log_files(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
     for path, data in tile_files(view.tree, 0, view.size):
         yield f"log/{path}", data
     yield from _stamped(evidence)
-    for digest in sorted(_cited(evidence)):
+    # Every digest that an entry names; not all of them are of blobs.
+    cited = {d for record in evidence.records for d in _digests(body_of(record.entry))}
+    for digest in sorted(cited):
         try:
             yield f"log/blobs/sha256/{digest}", evidence.blobs.get(digest)
-        except AuditError:  # no blob, or erased
+        except AuditError:
             continue
-    yield "keys/log.pub.pem", _pem(evidence.custody.log_key.public)
-    yield "keys/coordinator.pub.pem", _pem(evidence.custody.coordinators[0][1])
+    custody = evidence.custody
+    keys = {"log": custody.log_key.public, "coordinator": custody.coordinators[0][1]}
+    for name, public in keys.items():
+        key = Ed25519PublicKey.from_public_bytes(public)
+        pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        yield f"keys/{name}.pub.pem", pem
 
 
 def _stamped(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
@@ -157,37 +163,20 @@ def _partial_files(view: LogView, size: int) -> Iterator[tuple[str, bytes]]:
         yield f"log/{name.path}", content
 
 
-def _cited(evidence: Evidence) -> set[str]:
-    """Return every digest that an entry names; not all of them are of blobs."""
-    return {
-        digest
-        for record in evidence.records
-        for digest in _digests(body_of(record.entry))
-    }
-
-
 def _digests(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         if _DIGEST.fullmatch(value):
             yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _digests(item)
-    elif isinstance(value, list):
-        for item in value:
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _digests(item)
 
 
 def _copies(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
     for kind, field, name in _COPIES:
-        entry = evidence.last(kind)
-        digest = None if entry is None else getattr(entry, field)
-        if digest is None:
-            continue
-        try:
-            yield name, evidence.blobs.get(digest)
-        except AuditError:
-            continue
+        blob = cited_blob(evidence, kind, field)
+        if blob is not None:
+            yield name, blob
 
 
 def _model(dossier: Dossier) -> bytes | None:
@@ -199,11 +188,6 @@ def _model(dossier: Dossier) -> bytes | None:
         return read_logged(dossier.evidence, MODEL)
     except AuditError:
         return None
-
-
-def _pem(public: bytes) -> bytes:
-    key = Ed25519PublicKey.from_public_bytes(public)
-    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def verify_text(dossier: Dossier, files: Sequence[str]) -> str:

@@ -26,7 +26,6 @@ from lexfed.report.sections.column_table import column_count, column_rows
 from lexfed.report.sections.headline import headline, limits, open_items, proxies
 from lexfed.report.sections.log_entries import (
     VERIFIER,
-    MerklePath,
     draw_merkle_path,
     identity,
     listing,
@@ -75,7 +74,10 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "documents": _rows(dossier, Document, "what", "issued", "expires", "digest"),
         "open_items": open_items(dossier),
         "entries": listing(dossier.records),
-        **_gains(dossier),
+        "no_gains": tier_gains.no_gains(dossier),
+        "metrics_note": tier_gains.metrics_note(dossier),
+        "curve": tier_gains.curve(dossier),
+        "run_notes": dossier.measured.notes,
         **_spending(dossier),
         **_path(dossier),
     }
@@ -101,15 +103,6 @@ def shared_values(dossier: Dossier) -> dict[str, Any]:
         "proxies": proxies(dossier),
         "cannot": CANNOT,
         "limits": limits(dossier),
-    }
-
-
-def _gains(dossier: Dossier) -> dict[str, Any]:
-    return {
-        "no_gains": tier_gains.no_gains(dossier),
-        "metrics_note": tier_gains.metrics_note(dossier),
-        "curve": tier_gains.curve(dossier),
-        "run_notes": dossier.measured.notes,
     }
 
 
@@ -141,12 +134,12 @@ def _path(dossier: Dossier) -> dict[str, Any]:
     view = dossier.evidence.view
     if not dossier.records:
         return {"path": None, "path_figure": None, "path_kind": ""}
-    chosen = dossier.rounds[-1] if dossier.rounds else dossier.records[-1]
-    path: MerklePath = merkle_path(view.tree, chosen.index, view.entries[chosen.index])
+    index = dossier.rounds[-1].index if dossier.rounds else len(dossier.records) - 1
+    path = merkle_path(view.tree, index, view.entries[index])
     return {
         "path": path,
         "path_figure": draw_merkle_path(path),
-        "path_kind": chosen.kind,
+        "path_kind": dossier.records[index].kind,
     }
 
 

@@ -8,7 +8,6 @@ from lexfed.audit.entries import (
     PolicyEntry,
     PrivacyTest,
     RefusalEntry,
-    RoundEntry,
 )
 from lexfed.audit.verify import Status
 from lexfed.report.dossier import Dossier
@@ -183,7 +182,7 @@ def proxies(dossier: Dossier) -> str:
     reviews = [
         record.index
         for record in dossier.of(Document)
-        if isinstance(record.entry, Document) and record.entry.what == "proxy-review"
+        if record.entry.what == "proxy-review"
     ]
     known = (
         f"A review by people is on record (entry {reviews[-1]}); what it says is for "
@@ -218,7 +217,8 @@ def open_items(dossier: Dossier) -> tuple[OpenItem, ...]:
         rules = count(shown.missing, "rule")
         lacking = f"{rules} lack evidence; their lines above say what is missing."
         items.append((lacking, shown.entry))
-    bare = [r.index for r in dossier.rounds if _unsigned(r.entry)]
+    receipts = ((each.index, each.entry.participation) for each in dossier.rounds)
+    bare = [index for index, taken in receipts if taken.receipts == "none"]
     if bare:
         rounds = (
             f"In {len(bare)} of {len(dossier.rounds)} rounds the number of sites "
@@ -226,7 +226,3 @@ def open_items(dossier: Dossier) -> tuple[OpenItem, ...]:
         )
         items.append((rounds, bare[0]))
     return tuple(OpenItem(words, entry) for words, entry in items)
-
-
-def _unsigned(entry: object) -> bool:
-    return isinstance(entry, RoundEntry) and entry.participation.receipts == "none"

@@ -78,11 +78,10 @@ def _groups(
     at: int | None = None
     states: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
-    for record in dossier.of(RecordOfProcessing):
-        entry = record.entry
-        if isinstance(entry, RecordOfProcessing) and entry.role == role:
-            at, states = record.index, {str(k): str(v) for k, v in entry.groups.items()}
-            texts = _texts(dossier, entry.text)
+    for each in dossier.of(RecordOfProcessing):
+        if each.entry.role == role:
+            at, texts = each.index, _texts(dossier, each.entry.text)
+            states = {str(k): str(v) for k, v in each.entry.groups.items()}
     rows = []
     for name, (article, asks) in asked.items():
         state = states.get(name, "missing").replace("-", " ")
@@ -129,8 +128,10 @@ def _known(dossier: Dossier) -> dict[str, str]:
         known["controller"] = f"controller in the configuration: {dossier.controller}"
     if governance is not None and governance.purpose is not None:
         known["purposes"] = f"purpose code: {governance.purpose}"
-    if tags is not None:
-        known["categories"] = _categories(dossier)
+    if tags is not None and dossier.tagged is not None:
+        tagged = dossier.tagged.tags.values()
+        named = sorted({tag.category for tag in tagged if tag.category})
+        known["categories"] = f"categories of the tags: {', '.join(named)}"
     if genesis is not None:
         known["recipients"] = (
             f"{count(len(dossier.parties), 'party', 'parties')} in the log"
@@ -147,13 +148,6 @@ def _known(dossier: Dossier) -> dict[str, str]:
     if policy is not None:
         known["security"] = _security(policy)
     return known
-
-
-def _categories(dossier: Dossier) -> str:
-    if dossier.tagged is None:
-        return ""
-    named = {tag.category for tag in dossier.tagged.tags.values() if tag.category}
-    return f"categories of the tags: {', '.join(sorted(named))}"
 
 
 def _security(policy: PolicyEntry) -> str:

@@ -20,12 +20,16 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.envelopes import RecordedEntry
+from lexfed.audit.log.evidence import IndexedEntry
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.report.markup.svg import Panel, bar
 from lexfed.report.wording.plain_words import TIERS, scope_name, tier_name
 from lexfed.report.wording.rounding import round_down_all, round_up, round_up_all
 
 RECORD = "record"
+
+Rounds = Sequence[IndexedEntry[RoundEntry]]
+"""The rounds of a run that released something, in order."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,10 @@ class SpendingStage:
         return str(self.first) if one else f"{self.first}–{self.last}"
 
 
-def scopes(rounds: Sequence[RecordedEntry]) -> tuple[str, ...]:
+def scopes(rounds: Rounds) -> tuple[str, ...]:
     """Return the record and then every tier that rounds speak of, sensitive first."""
-    named = {name for each in rounds for name in _round(each).tiers_so_far}
-    private = any(_round(each).epsilon_so_far is not None for each in rounds)
+    named = {name for each in rounds for name in each.entry.tiers_so_far}
+    private = any(each.entry.epsilon_so_far is not None for each in rounds)
     return ((RECORD,) if private else ()) + tuple(t for t in TIERS if t in named)
 
 
@@ -99,19 +103,19 @@ def events(records: Iterable[RecordedEntry]) -> tuple[TrainingEvent, ...]:
     return tuple(listed)
 
 
-def stages(rounds: Sequence[RecordedEntry]) -> tuple[SpendingStage, ...]:
+def stages(rounds: Rounds) -> tuple[SpendingStage, ...]:
     """Return the rounds by stage, with the spending at the end of each."""
     names = scopes(rounds)
-    blocks = [list(g) for _, g in groupby(rounds, key=lambda r: stage_of(_round(r)))]
-    ends = [_spent(_round(block[-1])) for block in blocks]
+    blocks = [list(g) for _, g in groupby(rounds, key=lambda r: stage_of(r.entry))]
+    ends = [_spent(block[-1].entry) for block in blocks]
     columns = {
         name: round_up_all([end.get(name, "0") for end in ends]) for name in names
     }
     return tuple(
         SpendingStage(
-            stage=stage_of(_round(block[0])),
-            first=_round(block[0]).round,
-            last=_round(block[-1]).round,
+            stage=stage_of(block[0].entry),
+            first=block[0].entry.round,
+            last=block[-1].entry.round,
             entries=(block[0].index, block[-1].index),
             spent={name: columns[name][number] for name in names},
         )
@@ -119,9 +123,7 @@ def stages(rounds: Sequence[RecordedEntry]) -> tuple[SpendingStage, ...]:
     )
 
 
-def plan_total(
-    rounds: Sequence[RecordedEntry], plan: BudgetPlan | None
-) -> dict[str, str]:
+def plan_total(rounds: Rounds, plan: BudgetPlan | None) -> dict[str, str]:
     """Return the price of the whole plan by scope, printed: that is the guarantee.
 
     It stands under the spending, which is less where rounds were left out or quieter.
@@ -132,15 +134,13 @@ def plan_total(
     return {name: round_up(prices[name]) for name in scopes(rounds) if name in prices}
 
 
-def panels(rounds: Sequence[RecordedEntry]) -> list[Panel]:
+def panels(rounds: Rounds) -> list[Panel]:
     """Return one panel per scope, the record first."""
     drawn = []
     for name in scopes(rounds):
-        spent = [
-            (_round(each).round, float(_spent(_round(each)).get(name, "0")))
-            for each in rounds
-        ]
-        limit = _round(rounds[-1]).budgets.get(name)  # type: ignore[call-overload]
+        entries = [each.entry for each in rounds]
+        spent = [(each.round, float(_spent(each).get(name, "0"))) for each in entries]
+        limit = entries[-1].budgets.get(name)  # type: ignore[call-overload]
         bound = None if limit is None else float(limit)
         drawn.append(Panel(scope_name(name), spent, bound))
     return drawn
@@ -158,13 +158,6 @@ def why_refused(refusal: RefusalEntry) -> str:
         f"refused by {whose}: {what} would reach ε {round_up(refusal.would_reach)} "
         f"of {round_up(refusal.limit)}"
     )
-
-
-def _round(record: RecordedEntry) -> RoundEntry:
-    entry = record.entry
-    if not isinstance(entry, RoundEntry):
-        raise TypeError(f"entry {record.index} is not a round")
-    return entry
 
 
 def _spent(entry: RoundEntry) -> dict[str, str]:
@@ -188,9 +181,9 @@ def stage_of(entry: RoundEntry) -> str:
     return entry.stage if entry.event is None else entry.event.name
 
 
-def accountant(rounds: Sequence[RecordedEntry]) -> str:
+def accountant(rounds: Rounds) -> str:
     """Return the accountant of the last round's numbers; empty if none is stated."""
-    return (_round(rounds[-1]).accountant or "") if rounds else ""
+    return (rounds[-1].entry.accountant or "") if rounds else ""
 
 
 @dataclass(frozen=True)
@@ -232,15 +225,14 @@ class _Found:
 
 
 def noise_rows(
-    rounds: Sequence[RecordedEntry], plan: Sequence[CountedRelease] = ()
+    rounds: Rounds, plan: Sequence[CountedRelease] = ()
 ) -> tuple[NoiseRow, ...]:
     """Return one row for every group of every release, in the order of the rounds."""
     found: dict[_Key, _Found] = {}
     for record in rounds:
-        entry = record.entry
-        if not isinstance(entry, RoundEntry) or entry.event is None:
+        event = record.entry.event
+        if event is None:
             continue
-        event = entry.event
         for group in event.groups:
             name = _name(event.name, group.name, len(event.groups))
             tier = "label" if event.reads is None else tier_name(event.reads)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each tier's gain for the model, as far as somebody measured it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from lexfed.audit.entries import PolicyEntry, RoundEntry
-from lexfed.audit.entries.envelopes import RecordedEntry
+from lexfed.audit.entries import PolicyEntry
 from lexfed.report.dossier import Dossier
 from lexfed.report.markup.svg import metric_curve
 from lexfed.report.wording.plain_words import METRICS, tier_name
@@ -69,9 +67,14 @@ def metrics_note(dossier: Dossier) -> str:
 def curve(dossier: Dossier) -> Markup | None:
     """Draw the metric after each round; None where it was not measured."""
     rows = dossier.measured.by_round
-    reads = _reads(dossier.rounds)
     if len(rows) < 2 or not dossier.rounds:
         return None
+    entries = [each.entry for each in dossier.rounds]
+    reads = {
+        entry.round: tier_name(entry.event.reads)
+        for entry in entries
+        if entry.event is not None and entry.event.reads
+    }
     marked = [(number, reads.get(number, ""), value) for number, _, value in rows]
     planned = max(dossier.planned, rows[-1][0])
     return metric_curve(metric_name(dossier), marked, planned)
@@ -95,16 +98,6 @@ def rounds_line(dossier: Dossier) -> str:
     if done > dossier.planned:
         return f"{count(done, 'round')} in the budget of {planned}"
     return f"{done} of {planned}"
-
-
-def _reads(rounds: Sequence[RecordedEntry]) -> dict[int, str]:
-    """Return the tier that each round reads, where its event says so."""
-    entries = [each.entry for each in rounds if isinstance(each.entry, RoundEntry)]
-    return {
-        entry.round: tier_name(entry.event.reads)
-        for entry in entries
-        if entry.event is not None and entry.event.reads
-    }
 
 
 def _signed(change: float) -> str:
