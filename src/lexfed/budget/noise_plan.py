@@ -245,10 +245,7 @@ def searched_releases(
         ]
 
     # Each bounds the towers from this one up, by a price under a relation.
-    bounds = [
-        (0, budget.epsilon, budget.neighbours),
-        *capped_towers(budget, tiers),
-    ]
+    bounds = [(0, budget.epsilon, budget.neighbours), *capped_towers(budget, tiers)]
 
     def factor(first: int, stop: int, last: int) -> float:
         """Scale towers up to `stop` to the bounds that begin at first..last."""

@@ -93,9 +93,7 @@ def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | N
 
 
 def class_scale(
-    releases: Sequence[CountedRelease],
-    target: PrivacyTarget,
-    sites_per_person: int = 1,
+    releases: Sequence[CountedRelease], target: PrivacyTarget, sites_per_person: int = 1
 ) -> float:
     """Return the largest scale at which the plan's releases meet a class's target.
 

@@ -252,10 +252,7 @@ def _largest_rate(
 
 
 def best_budgets(
-    gammas: Sequence[float],
-    lows: Sequence[float],
-    highs: Sequence[float],
-    total: float,
+    gammas: Sequence[float], lows: Sequence[float], highs: Sequence[float], total: float
 ) -> tuple[float, ...]:
     """Return the epsilon of each site.
 

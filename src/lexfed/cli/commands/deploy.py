@@ -222,12 +222,9 @@ def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | 
         config = load_open(path).config
         return default_epsilon(config) if epsilon is None else epsilon
     if epsilon is not None:
-        problem = Problem(
-            "`--epsilon`",
-            "is the price of a profile; that of training is in the configuration",
-            "add `--profile`, or leave it out",
-        )
-        raise ConfigError([problem])
+        what = "is the price of a profile; that of training is in the configuration"
+        hint = "add `--profile`, or leave it out"
+        raise ConfigError([Problem("`--epsilon`", what, hint)])
     return None
 
 
@@ -263,14 +260,6 @@ def warn_of_expiry(kit: "Kit") -> None:
             f"the certificates of this deployment end on {end:%Y-%m-%d}",
             "make new kits before that day: `lexfed deploy init`, in another folder",
         )
-
-
-def say_connections(kit: "Kit") -> None:
-    """Say how everybody was connected the last time."""
-    from lexfed.federation.flare.connections import last_connections
-
-    for name, each in sorted(last_connections(kit).items()):
-        talk.say(f"last time `{name}` was {each}")
 
 
 def _sites_here(kit: "Kit") -> frozenset[str] | None:

@@ -4,7 +4,7 @@
 `sketch` and `compare` need no trust in the other side; `ask`, `answer` and `open` count
 by private set intersection, for a side that follows the protocol. An output file is
 claimed before anything is charged, so that nothing is paid for a result that cannot be
-written. Secrets are written for their owner alone.
+written; secrets are for their owner alone.
 """
 
 import os
@@ -19,13 +19,7 @@ import typer
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, command_group
 from lexfed.cli.output import print_json
-from lexfed.errors import (
-    ConfigError,
-    DataError,
-    Problem,
-    RunFolderError,
-    system_reason,
-)
+from lexfed.errors import ConfigError, DataError, Problem, RunFolderError, system_reason
 from lexfed.plain_files import plain_or_link
 
 if TYPE_CHECKING:
@@ -252,7 +246,6 @@ def _paying_ledger(
 
 
 def _out_of_range(error: ValueError) -> ConfigError:
-    """Return the error of an option that is out of range."""
     hint = "`lexfed joining --help` lists what it takes"
     return ConfigError([Problem("joining", str(error), hint)])
 
@@ -351,7 +344,11 @@ def _overlap_lines(
         f"cost  {one}: {_price(left.epsilon, left.delta)}; "
         f"{two}: {_price(right.epsilon, right.delta)}",
         f"      a person in both: {_price(up(epsilon, 4), delta or None)}",
-        *_not_private(names, left, right),
+        *(
+            f"NOT PRIVATE: the noise of {name} can be repeated"
+            for name, side in ((one, left), (two, right))
+            if not side.private
+        ),
     ]
 
 
@@ -375,19 +372,7 @@ def _overlap_json(
 
 
 def _price(epsilon: float, delta: float | None) -> str:
-    """Return the words of a price."""
     return f"ε = {epsilon:g}, " + ("pure" if delta is None else f"δ = {delta:g}")
-
-
-def _not_private(
-    names: tuple[str, str], left: "OfferedSketch", right: "OfferedSketch"
-) -> list[str]:
-    sides = zip(names, (left, right), strict=True)
-    return [
-        f"NOT PRIVATE: the noise of {name} can be repeated"
-        for name, side in sides
-        if not side.private
-    ]
 
 
 def _count(found: "Estimate") -> tuple[str, str]:

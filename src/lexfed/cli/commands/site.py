@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed site` and `lexfed coordinator`: the steps of one organisation with its kit.
 
-Enrol, compare the roster, agree to a run, start. Whoever starts a site or the
-coordinator becomes a process of FLARE. Nothing starts before the kit is checked, and a
-site takes part only in a run that it agreed to, at a price it was told.
+Whoever starts a site or the coordinator becomes a process of FLARE. Nothing starts
+before the kit is checked, and a site takes part only in a run that it agreed to, at a
+price it was told.
 """
 
 from dataclasses import replace
@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands.deploy import (
-    say_connections,
-    show_roster,
-    stated_price,
-    warn_of_expiry,
-)
+from lexfed.cli.commands.deploy import show_roster, stated_price, warn_of_expiry
 from lexfed.cli.options import (
     KitFolder,
     ProfileEpsilonOption,
@@ -108,10 +103,8 @@ def start(
     """Take part until stopped; the data stay here."""
     here = _site(kit)
     if not data.is_file():
-        problem = Problem(
-            "--data", f"`{data}` is not a file", "name this site's CSV or Parquet file"
-        )
-        raise ConfigError([problem])
+        hint = "name this site's CSV or Parquet file"
+        raise ConfigError([Problem("--data", f"`{data}` is not a file", hint)])
     words = (
         f"site `{here.name}` of project `{here.project}`; coordinator at {here.address}"
     )
@@ -138,6 +131,7 @@ def start_coordinator(kit: KitFolder) -> None:
 
 def _become(kit: "Kit", words: str) -> None:
     """Check a kit, say what it starts, and become its process of FLARE."""
+    from lexfed.federation.flare.connections import last_connections
     from lexfed.federation.flare.process import start, take
     from lexfed.federation.flare.startup_check import check_kit
 
@@ -149,7 +143,8 @@ def _become(kit: "Kit", words: str) -> None:
         f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
         f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
     )
-    say_connections(kit)
+    for name, each in sorted(last_connections(kit).items()):
+        talk.say(f"last time `{name}` was {each}")
     start(kit, lock)
 
 

@@ -26,10 +26,7 @@ from lexfed.report.markup.escaping import markdown, markdown_code
 from lexfed.report.markup.page_templates import template_environment
 from lexfed.report.sections import tier_gains
 from lexfed.report.sections.column_table import column_rows
-from lexfed.report.sections.headline import (
-    headline,
-    why_not_private,
-)
+from lexfed.report.sections.headline import headline, why_not_private
 from lexfed.report.wording.rounding import count
 
 BLANK = Markup("[to be completed: controller]")

@@ -58,9 +58,7 @@ _DRAFTS: dict[ReportFormat, Callable[[Dossier], bytes]] = {
 }
 
 _ATTEMPTS = 5
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-
 TIMEOUT_S = 120.0
 
 

@@ -32,6 +32,12 @@ def visible(text: str) -> str:
     return visible_text.visible(re.sub(r"\s+", " ", text).strip())
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the visible text, cut to at most so many characters."""
+    shown = visible(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
 def markdown(text: str) -> str:
     r"""Return text that Markdown shows as it is, also in a table or at a line's start.
 

@@ -20,6 +20,7 @@ from lexfed.report.profile.wording import (
     interval,
     number,
     percent,
+    percent_text,
     persons,
     value_text,
 )
@@ -28,7 +29,7 @@ from lexfed.sketch.profile.answers import ProfiledNumber
 from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationProfile
 
 _NOTHING = Markup("")
-
+_QUARTILES = {0.25: "first quarter", 0.5: "half, the median", 0.75: "three quarters"}
 _VALUES = 40
 """So many values of a column are drawn."""
 
@@ -75,6 +76,7 @@ def profile_html(profile: FederationProfile, claim_lines: Sequence[str]) -> str:
         Every number that was computed from data stands with its interval.
     """
     sections = [_section(at, each) for at, each in enumerate(profile.columns)]
+    apart = sum(len(column.distances) for column in profile.columns)
     return page_templates.page(
         "profile.html",
         people=persons(profile.people),
@@ -85,7 +87,7 @@ def profile_html(profile: FederationProfile, claim_lines: Sequence[str]) -> str:
         more_overlaps=max(len(profile.overlaps) - _PAIRS, 0),
         elsewhere=_elsewhere(profile),
         distances=_distances(profile),
-        more_distances=max(_pairs_apart(profile) - _PAIRS, 0),
+        more_distances=max(apart - _PAIRS, 0),
     )
 
 
@@ -106,7 +108,10 @@ def _section(at: int, column: ColumnProfile) -> ColumnSection:
         ),
         marked=bars is not None and bool(plots.marks(bars, column.range)),
         beyond=_beyond(column),
-        quantiles=tuple(_row(_place(each.share), each.at) for each in column.quantiles),
+        quantiles=tuple(
+            _row(_QUARTILES.get(each.share, f"{100 * each.share:g} %"), each.at)
+            for each in column.quantiles
+        ),
         values=_values(column),
         more_values=max(len(column.values) - _VALUES, 0),
         notes=tuple(NOTES[note] for note in column.notes),
@@ -134,11 +139,6 @@ def _beyond(column: ColumnProfile) -> str:
         f"Below {first}: {value_text(bars.below)} persons ({interval(bars.below)}); "
         f"above {last}: {value_text(bars.above)} ({interval(bars.above)})."
     )
-
-
-def _place(share: float) -> str:
-    names = {0.25: "first quarter", 0.5: "half, the median", 0.75: "three quarters"}
-    return names.get(share, f"{100 * share:g} %")
 
 
 def _row(
@@ -179,14 +179,11 @@ def _overlaps(profile: FederationProfile) -> list[ProfileRow]:
     pairs = sorted(profile.overlaps, key=lambda pair: -(pair.persons.low or 0.0))
     most = max((pair.persons.high or 0.0 for pair in pairs), default=1.0)
     return [
-        ProfileRow(
+        _row(
             f"{pair.left} and {pair.right}",
+            pair.persons,
             plots.whisker(pair.persons, most, "persons in common"),
-            value_text(pair.persons),
-            interval(pair.persons),
-            "lost in the noise"
-            if pair.jaccard is None
-            else f"{value_text(share := percent(pair.jaccard))} % ({interval(share)})",
+            "lost in the noise" if pair.jaccard is None else percent_text(pair.jaccard),
         )
         for pair in pairs[:_PAIRS]
     ]
@@ -194,18 +191,14 @@ def _overlaps(profile: FederationProfile) -> list[ProfileRow]:
 
 def _elsewhere(profile: FederationProfile) -> list[tuple[ProfileRow, ProfileRow]]:
     most = max((each.persons.high or 0.0 for each in profile.elsewhere), default=1.0)
+
+    def row(site: str, answer: ProfiledNumber, title: str) -> ProfileRow:
+        return _row(site, answer, plots.whisker(answer, most, title))
+
     return [
         (
-            _row(
-                each.site,
-                each.persons,
-                plots.whisker(each.persons, most, "persons at this site"),
-            ),
-            _row(
-                each.site,
-                each.elsewhere,
-                plots.whisker(each.elsewhere, most, "of these at other sites"),
-            ),
+            row(each.site, each.persons, "persons at this site"),
+            row(each.site, each.elsewhere, "of these at other sites"),
         )
         for each in profile.elsewhere
     ]
@@ -224,7 +217,3 @@ def _distances(profile: FederationProfile) -> list[ProfileRow]:
         )
         for column, each in pairs[:_PAIRS]
     ]
-
-
-def _pairs_apart(profile: FederationProfile) -> int:
-    return sum(len(column.distances) for column in profile.columns)

@@ -32,8 +32,7 @@ _TOP, _BASE = 14.0, 158.0
 _BOX = 184.0
 """Height at which the box of the quartiles lies."""
 
-_LABELS = 208.0
-_HEIGHT = 214.0
+_LABELS, _HEIGHT = 208.0, 214.0
 _NOISY = 0.2
 """Intervals larger than this share of the highest bar make bars be put together."""
 
@@ -104,7 +103,8 @@ class Axis:
     def labels(self, height: float) -> list[Markup]:
         """Return round numbers below the axis, or the edges of bars by size."""
         if not self._by_size:
-            marks = [(value, exact(value)) for value in ticks(*self._ends(), 8)]
+            low, high = self._edges[0], self._edges[-1]
+            marks = [(value, exact(value)) for value in ticks(low, high, 8)]
         else:
             every = max(math.ceil(len(self._edges) / 9), 1)
             marks = [
@@ -116,9 +116,6 @@ class Axis:
             text(self.at(value), height, label, "middle", "muted")
             for value, label in marks
         ]
-
-    def _ends(self) -> tuple[float, float]:
-        return self._edges[0], self._edges[-1]
 
 
 def _size(edge: float, bar: Sequence[float]) -> str:

@@ -37,7 +37,7 @@ def number(value: float, precision: float) -> str:
     ('3.000e+12', '0', '52', '-200,000')
     """
     if not value or not precision:
-        return _plain(value, 12)
+        return exact(value)
     size = math.floor(math.log10(abs(value)))
     spread = math.floor(math.log10(precision))
     bears = 1 - spread if precision < 2 * 10.0**spread else -spread
@@ -47,18 +47,14 @@ def number(value: float, precision: float) -> str:
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 
-def _plain(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}g}"
-    return text if "e" not in text else f"{value:.{digits}g}"
-
-
 def exact(value: float) -> str:
     """Return a number as it is declared.
 
     >>> exact(18.0), exact(-0.05), exact(1e6), exact(2.5e19)
     ('18', '-0.05', '1,000,000', '2.5e+19')
     """
-    return _plain(value, 12)
+    text = f"{value:,.12g}"
+    return text if "e" not in text else f"{value:.12g}"
 
 
 def reach(answer: ProfiledNumber) -> float:
@@ -96,6 +92,12 @@ def percent(answer: ProfiledNumber) -> ProfiledNumber:
     low = None if answer.low is None else 100 * answer.low
     high = None if answer.high is None else 100 * answer.high
     return ProfiledNumber(100 * answer.value, low, high)
+
+
+def percent_text(answer: ProfiledNumber) -> str:
+    """Return a share in hundredths, with its interval."""
+    share = percent(answer)
+    return f"{value_text(share)} % ({interval(share)})"
 
 
 def persons(people: float) -> str:

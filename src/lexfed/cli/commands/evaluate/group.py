@@ -54,16 +54,14 @@ def tables(
         ),
     ] = None,
     small: Annotated[
-        bool,
-        typer.Option("--quick", help="One data set, every method, two splits."),
+        bool, typer.Option("--quick", help="One data set, every method, two splits.")
     ] = False,
     table: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A table to run; repeatable. Else all."),
     ] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Splits of your own data; 10 by default."),
+        int | None, typer.Option(min=1, help="Splits of your own data; 10 by default.")
     ] = None,
     out: Annotated[
         Path | None,

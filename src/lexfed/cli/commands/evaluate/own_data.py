@@ -142,17 +142,12 @@ def publish_answers(
     left_out: tuple[Omission, ...],
     as_json: bool,
 ) -> None:
-    """Write the page and print the answers; if runs are missing there is no page.
-
-    Raises:
-        ClaimError: if an attack seems to do better than the proof allows.
-    """
-    if not all(one.whole for one in summaries):
+    """Write the page and print the answers; if runs are missing there is no page."""
+    missing = [one.table.title for one in summaries if not one.whole]
+    if missing:
         (out / PAGE).unlink(missing_ok=True)
-        open_questions = [one.table.title for one in summaries if not one.whole]
         raise IncompleteTables(
-            f"runs are missing, so there is no page yet; open: "
-            f"{' '.join(open_questions)}",
+            f"runs are missing, so there is no page yet; open: {' '.join(missing)}",
             "`--resume` runs what is missing",
         )
     page = evaluation_html(name, summaries, left_out, machine())
@@ -164,8 +159,7 @@ def publish_answers(
         for answer in answers:
             print(answer)
     talk.say(f"\nPage: {out / PAGE}   every run: {out / ALL}")
-    broken = [answer.headline for answer in answers if answer.alarm]
-    if broken:
+    if any(answer.alarm for answer in answers):
         raise ClaimError(
             "an attack seems to do better than the proof allows",
             "a strong hint, no proof: honest code gives it in at most one evaluation "

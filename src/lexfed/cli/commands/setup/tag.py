@@ -23,7 +23,7 @@ import typer
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson
 from lexfed.errors import ConfigError, Problem
-from lexfed.report.markup.escaping import visible
+from lexfed.report.markup.escaping import shortened, visible
 
 if TYPE_CHECKING:
     from lexfed.config.open_decisions import TagSource
@@ -229,10 +229,11 @@ def _table(columns: Sequence["TaggedColumn"]) -> Iterator[str]:
 
     tables = {tagged.suggestion.column.table for tagged in columns}
     names = [
-        _short(
+        shortened(
             full_name(tagged.suggestion)
             if len(tables) > 1
-            else tagged.suggestion.column.name
+            else tagged.suggestion.column.name,
+            _WIDEST,
         )
         for tagged in columns
     ]
@@ -245,11 +246,6 @@ def _table(columns: Sequence["TaggedColumn"]) -> Iterator[str]:
             f"{name:<{width}}  {found.tier:<12}  {found.category:<23}  {mark:<6}  "
             f"{visible(reason_of(found))}"
         )
-
-
-def _short(name: str) -> str:
-    shown = visible(name)
-    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"
 
 
 def _summary(columns: Sequence["TaggedColumn"]) -> str:
@@ -272,7 +268,8 @@ def _say_disagreements(found: "TaggedColumns") -> None:
             f"{visible(site)} says {tag.tier} ({tag.category})"
             for site, tag in column.by_site.items()
         )
-        talk.warn(f"column `{_short(column.column)}`: {by_site}; the strictest counts")
+        name = shortened(column.column, _WIDEST)
+        talk.warn(f"column `{name}`: {by_site}; the strictest counts")
 
 
 def _write_sheets(request: _TagRequest, found: "TaggedColumns", source: str) -> None:

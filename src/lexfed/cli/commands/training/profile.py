@@ -13,7 +13,7 @@ from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
 from lexfed.errors import ConfigError
-from lexfed.report.markup.escaping import visible
+from lexfed.report.markup.escaping import shortened
 
 if TYPE_CHECKING:
     from lexfed.config.open_decisions import OpenConfig
@@ -209,14 +209,12 @@ def _columns(columns: Sequence["ColumnProfile"]) -> Iterator[str]:
 
 
 def _row(column: "ColumnProfile") -> tuple[str, str, str, str]:
-    from lexfed.report.profile.wording import gist, interval, percent, value_text
+    from lexfed.report.profile.wording import gist, percent_text
 
-    missing = "not known"
-    if column.missing is not None:
-        share = percent(column.missing)
-        missing = f"{value_text(share)} % ({interval(share)})"
+    missing = "not known" if column.missing is None else percent_text(column.missing)
     found = " (found)" if column.found and (column.range or column.values) else ""
-    return _short(column.name), column.kind, missing, gist(column) + found
+    name = shortened(column.name, _WIDEST)
+    return name, column.kind, missing, gist(column) + found
 
 
 def _shared(profile: "FederationProfile") -> Iterator[str]:
@@ -227,12 +225,8 @@ def _shared(profile: "FederationProfile") -> Iterator[str]:
     yield "persons that two sites have in common"
     pairs = sorted(profile.overlaps, key=lambda pair: -(pair.persons.low or 0.0))
     for pair in pairs[:_PAIRS]:
-        names = f"{_short(pair.left)} and {_short(pair.right)}"
+        sides = (shortened(site, _WIDEST) for site in (pair.left, pair.right))
+        names = " and ".join(sides)
         yield f"  {names}: {value_text(pair.persons)} ({interval(pair.persons)})"
     if len(pairs) > _PAIRS:
         yield f"  and {len(pairs) - _PAIRS} more pairs, with less in common"
-
-
-def _short(name: str) -> str:
-    shown = visible(name)
-    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"

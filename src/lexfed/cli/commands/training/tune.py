@@ -17,10 +17,7 @@ from lexfed.report.wording.rounding import round_up
 
 if TYPE_CHECKING:
     from lexfed.config.search_grid import SearchSetting
-    from lexfed.run.tuning import (
-        ChargedSearch,
-        ScoredSetting,
-    )
+    from lexfed.run.tuning import ChargedSearch, ScoredSetting
 
 
 def tune(
@@ -43,8 +40,7 @@ def tune(
         ),
     ] = False,
     runs: Annotated[
-        float,
-        typer.Option(metavar="MEAN", help="With --charged: runs on average."),
+        float, typer.Option(metavar="MEAN", help="With --charged: runs on average.")
     ] = 10.0,
     law: Annotated[
         Literal["geometric", "logarithmic", "poisson"],
@@ -72,7 +68,11 @@ def tune(
     run = folder_of(config, found)
     folder = run.with_name(f"{run.name}-tune") if out is None else out
     tuned = config.with_name(f"{config.stem}-tuned.toml")
-    _require_free(tuned)
+    if tuned.exists():
+        raise RunFolderError(
+            f"`{tuned}` exists already",
+            "it is where the chosen setting is written; remove it or rename it",
+        )
     tables = tomllib.loads(text)
     allow_own_models(Path(), config.parent)
     record: dict[str, Any]
@@ -141,14 +141,6 @@ def _require_one_kind(public: Path | None, charged: bool, runs: float) -> None:
     if not 1.0 < runs <= MOST_RUNS:
         what = f"expected a mean above 1 and at most {MOST_RUNS:g}, got: {runs:g}"
         raise ConfigError([Problem("--runs", what)])
-
-
-def _require_free(tuned: Path) -> None:
-    if tuned.exists():
-        raise RunFolderError(
-            f"`{tuned}` exists already",
-            "it is where the chosen setting is written; remove it or rename it",
-        )
 
 
 def _public_lines(tried: Sequence["ScoredSetting"]) -> list[str]:
