@@ -137,11 +137,7 @@ class JsonLines:
     """An append-only file of JSON objects, one per line, synced one by one."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file; what is in it stays as it is.
-
-        Raises:
-            RunFolderError: if an acknowledged line is not a JSON object.
-        """
+        """Open or create the file; what is in it stays as it is."""
         self.path = path
         try:
             # Lives as long as the object.

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening plain files only, and reading no more of them than is expected.
 
-A folder that others hand over may hold a pipe, a device or a link where a file
-belongs. Opening a pipe waits for ever, a device such as `/dev/zero` has no end, and a
-link leads elsewhere. So whatever comes from outside is opened by one of the two openers
-here (`open(path, mode, opener=plain)`) or read by `read_plain`:
+A folder that others hand over may hold a pipe, a device or a link where a file belongs.
+Opening a pipe waits for ever, a device such as `/dev/zero` has no end, and a link leads
+elsewhere. So whatever comes from outside is opened by one of two openers
+(`open(path, mode, opener=plain)`) or read by `read_plain`:
 
     plain           in folders that we or others write: no link as the last part
     plain_or_link   files that a user names: a link to a plain file will do
 
-Everything that is refused is an `OSError` with its reason in words, so that it is
-reported where any other failure to open the file is.
+Everything that is refused is an `OSError` with its reason in words.
 """
 
 import errno
@@ -24,7 +23,6 @@ MOST_OF_A_MODEL = 1 << 32
 MOST_OF_A_DOCUMENT = 1 << 28
 """Bytes of the largest configuration, schema, claim, profile or journal that is
 read."""
-
 
 NOT_PLAIN = (errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.EISDIR, errno.ENXIO)
 """Numbers of the errors for files that exist and are not as expected."""

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random bits as an argument: secure for real runs, seeded for tests.
 
-Both sources are AES-256 in counter mode; they differ in the origin of the key.
-The secure one takes a fresh key from the operating system for every request, so no
-state is left behind that could reveal or repeat earlier noise. The seeded one exists
-for tests; it says of itself that it is not private, and whatever was produced with
-it is stamped so.
+Both sources are AES-256 in counter mode. The secure one takes a fresh key from the
+operating system for every request, so no state is left behind that could reveal or
+repeat earlier noise. The seeded one says of itself that it is not private, and whatever
+was produced with it is stamped so.
 """
 
 import hashlib
@@ -25,16 +24,15 @@ class RandomSource(Protocol):
     @property
     def private(self) -> bool:
         """True if the bits can be neither predicted nor repeated."""
-        ...
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return that many fresh, independent, uniform 64-bit words."""
-        ...
 
 
-def _keystream(key: bytes, nonce: bytes, size: int) -> bytes:
+def _keystream(key: bytes, nonce: bytes, count: int) -> NDArray[np.uint64]:
     cipher = Cipher(algorithms.AES(key), modes.CTR(nonce))
-    return cipher.encryptor().update(bytes(size))
+    stream = cipher.encryptor().update(bytes(8 * count))
+    return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
 
 
 class SecureSource:
@@ -44,8 +42,7 @@ class SecureSource:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return fresh words under a key that is used once and forgotten."""
-        stream = _keystream(os.urandom(32), bytes(16), 8 * count)
-        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
+        return _keystream(os.urandom(32), bytes(16), count)
 
 
 class SeededSource:
@@ -65,8 +62,7 @@ class SeededSource:
         """Return the words of the next request."""
         nonce = self._requests.to_bytes(8, "big") + bytes(8)
         self._requests += 1
-        stream = _keystream(self._key, nonce, 8 * count)
-        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
+        return _keystream(self._key, nonce, count)
 
 
 def bernoulli(source: RandomSource, rate: float, count: int) -> Bools:

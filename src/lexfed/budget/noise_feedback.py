@@ -35,7 +35,7 @@ randomness, so a run that is continued goes on as if it had never stopped.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -251,13 +251,7 @@ class Feedback:
 
     def to_array(self) -> Floats:
         """Return the state as one vector, for the memory of a run."""
-        knobs = [
-            part
-            for knob in (self.noise, self.clip, self.rate)
-            for part in (knob.value, knob.direction, knob.pace)
-        ]
-        rest = [self.size, self.power, self.agreement, float(self.rounds)]
-        return np.array([*knobs, *rest])
+        return np.hstack(astuple(self)).astype(np.float64)
 
     @classmethod
     def from_array(cls, values: Floats) -> "Feedback":

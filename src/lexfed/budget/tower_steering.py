@@ -31,7 +31,7 @@ that stops on what it saw cannot say beforehand that less would be spent.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -109,10 +109,7 @@ class Plateau:
 
     def to_array(self) -> Floats:
         """Return it as one vector, for the memory of a run."""
-        return np.array(
-            [self.average, self.largest, self.best, self.waited, self.rounds],
-            dtype=np.float64,
-        )
+        return np.array(astuple(self), dtype=np.float64)
 
     @classmethod
     def from_array(cls, values: Floats) -> "Plateau":

@@ -13,7 +13,6 @@ from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.budget.record_classes import class_tiers
 from lexfed.budget.sites import BudgetProfile
 from lexfed.config import Config
-from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
@@ -57,30 +56,6 @@ def law_line(priced: PricedRun) -> str:
     )
 
 
-def tier_lines(claim: Claim) -> list[str]:
-    """Return one line per tier: its attribute guarantee and its columns."""
-    lines = []
-    for name, tier in reversed(claim.tiers.items()):
-        columns = list(tier.columns)
-        names = ", ".join(columns[:4]) + (", …" if len(columns) > 4 else "")
-        lines.append(f"  {name:<13}{round_up(tier.epsilon):>6} per attribute   {names}")
-    return lines
-
-
-def label_line(claim: Claim, tagged: TaggedSchema) -> str:
-    """Return the label's guarantee in one line.
-
-    Every release may depend on the label, so it has the record's guarantee under
-    replacement, whatever its tier, and no tier's cap binds it.
-    """
-    target = tagged.schema.target
-    tier = tagged.tier_of(target).label
-    return (
-        f"  {'label':<13}{round_up(claim.label.epsilon):>6} when replaced   {target} "
-        f"({tier}): no cap binds it"
-    )
-
-
 def opening(priced: PricedRun) -> list[str]:
     """Return what is said before training."""
     lines = [f"  law      {law_line(priced)}", *budget_lines(priced)]
@@ -104,8 +79,18 @@ def budget_lines(priced: PricedRun) -> list[str]:
     if claim.stamp:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee_in_brief(claim)}")
-    lines += ["         " + line for line in tier_lines(claim)]
-    lines.append("         " + label_line(claim, priced.population.tagged))
+    for name, row in reversed(claim.tiers.items()):
+        columns = ", ".join(row.columns[:4]) + (", …" if len(row.columns) > 4 else "")
+        price = round_up(row.epsilon)
+        lines.append(f"           {name:<13}{price:>6} per attribute   {columns}")
+    # Every release may depend on the label, so it has the record's guarantee under
+    # replacement, whatever its tier, and no tier's cap binds it.
+    tagged, price = priced.population.tagged, round_up(claim.label.epsilon)
+    target = tagged.schema.target
+    lines.append(
+        f"           {'label':<13}{price:>6} when replaced   {target} "
+        f"({tagged.tier_of(target).label}): no cap binds it"
+    )
     if priced.programme.cohort is not None:
         lines.append(f"  shares   {priced.programme.cohort}")
     lines += profile_lines(priced, claim)

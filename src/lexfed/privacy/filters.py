@@ -53,7 +53,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol, Self
+from typing import Self
 
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import gdp, rdp
@@ -83,19 +83,6 @@ def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:
     if guarantee == "envelope":
         return "F0"
     return "F1" if accountant == "rdp" else "F2"
-
-
-class Filter(Protocol):
-    """Lets releases pass as long as its own guarantee holds: a frozen value."""
-
-    def after(self, release: Release) -> Self | None:
-        """Return the filter once that release has run; None if it must not run."""
-
-    def costs(self, release: Release) -> tuple[float, ...]:
-        """Return the cost of a release in each of the filter's sums."""
-
-    def epsilon(self, delta: float) -> float:
-        """Return the guarantee, whatever passes and in whatever order it is chosen."""
 
 
 @dataclass(frozen=True)
@@ -322,6 +309,10 @@ class PlanFilter:
     def epsilon(self, delta: float) -> float:
         """Return the record's guarantee, at the delta that the plan was priced at."""
         return self.scopes[0].epsilon(delta)
+
+
+Filter = PlanEnvelope | PlanFilter
+"""Lets releases pass as long as its own guarantee holds: a frozen value."""
 
 
 def release_shape(release: Release) -> ReleaseShape:

@@ -12,7 +12,7 @@ the report depends on them.
 import csv
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ from lexfed.privacy.scopes import CountedRelease
 from lexfed.toml_text import parse_toml
 
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
+_Parsed = TypeVar("_Parsed")
 
 _LARGEST = 16 << 20
 
@@ -172,9 +173,18 @@ def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:
     return Dossier(
         evidence=evidence,
         verdict=verdict,
-        tagged=_tagged(cited_blob(evidence, FeatureTags, "tags")),
-        claim=_claim(cited_blob(evidence, CompletionEntry, "claim")),
-        config=_config(cited_blob(evidence, PolicyEntry, "config")),
+        tagged=_parsed(
+            cited_blob(evidence, FeatureTags, "tags"),
+            lambda blob: TaggedSchema.from_dict(json.loads(blob)),
+        ),
+        claim=_parsed(
+            cited_blob(evidence, CompletionEntry, "claim"), Claim.model_validate_json
+        ),
+        config=_parsed(
+            cited_blob(evidence, PolicyEntry, "config"),
+            lambda blob: parse_toml(blob.decode("utf-8-sig")),
+        )
+        or {},
         measured=read_run_metrics(evidence.folder),
     )
 
@@ -201,29 +211,15 @@ def cited_blob(evidence: Evidence, kind: type[Entry], field: str) -> bytes | Non
         return None
 
 
-# A blob that is not what it should be is the verifier's to judge; the page then says
-# that it is not at hand, as for one that was erased.
+def _parsed(blob: bytes | None, parse: Callable[[bytes], _Parsed]) -> _Parsed | None:
+    """Return the value of a blob; None for one that was erased or is not sound.
 
-
-def _tagged(blob: bytes | None) -> TaggedSchema | None:
+    What it should be is the verifier's to judge: the page says that it is not at hand.
+    """
     try:
-        return None if blob is None else TaggedSchema.from_dict(json.loads(blob))
+        return None if blob is None else parse(blob)
     except (ValueError, TypeError, KeyError, RecursionError, ConfigError):
         return None
-
-
-def _claim(blob: bytes | None) -> Claim | None:
-    try:
-        return None if blob is None else Claim.model_validate_json(blob)
-    except ValueError:
-        return None
-
-
-def _config(blob: bytes | None) -> Mapping[str, Any]:
-    try:
-        return {} if blob is None else parse_toml(blob.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def read_run_metrics(folder: Path) -> RunMetrics:

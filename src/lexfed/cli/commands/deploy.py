@@ -95,12 +95,15 @@ def roster(
 @deploy.command()
 def check(kit: KitFolder) -> None:
     """List everything that keeps a kit from starting. Starts nothing."""
-    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
     from lexfed.federation.flare.startup_check import check_kit
 
     here = Kit.read(kit)
     check_kit(here)
-    talk.say(f"{kit}: no problems; {next_step(here)}")
+    start = f"site start {here.folder} --data FILE"
+    if here.role == COORDINATOR:
+        start = f"coordinator start {here.folder}"
+    talk.say(f"{kit}: no problems; `lexfed {start}` starts it")
 
 
 @deploy.command()
@@ -239,15 +242,6 @@ def show_roster(written: "DeploymentRoster") -> None:
     for name, key in written.keys.items():
         print(f"{name:{width}}  {key.hex()}")
     print(f"{'roster':{width}}  {grouped_fingerprint(written.fingerprint)}")
-
-
-def next_step(kit: "Kit") -> str:
-    """Return the command that starts a kit."""
-    from lexfed.federation.flare.kit.folder import COORDINATOR
-
-    if kit.role == COORDINATOR:
-        return f"`lexfed coordinator start {kit.folder}` starts it"
-    return f"`lexfed site start {kit.folder} --data FILE` starts it"
 
 
 def warn_of_expiry(kit: "Kit") -> None:

@@ -83,7 +83,10 @@ def evidence_bundle(dossier: Dossier, report: bytes | None = None) -> bytes:
         the report shows.
     """
     files = dict(_log_files(dossier.evidence))
-    files.update(_copies(dossier.evidence))
+    for kind, field, name in _COPIES:
+        blob = cited_blob(dossier.evidence, kind, field)
+        if blob is not None:
+            files[name] = blob
     model = _model(dossier)
     if model is not None:
         files["model.safetensors"] = model
@@ -170,13 +173,6 @@ def _digests(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _digests(item)
-
-
-def _copies(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
-    for kind, field, name in _COPIES:
-        blob = cited_blob(evidence, kind, field)
-        if blob is not None:
-            yield name, blob
 
 
 def _model(dossier: Dossier) -> bytes | None:

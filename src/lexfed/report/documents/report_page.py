@@ -60,6 +60,7 @@ def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
 
 def _context(dossier: Dossier) -> Mapping[str, Any]:
     policy = dossier.entry(PolicyEntry)
+    attacks = _rows(dossier, PrivacyTest, "attack", "tool", "metric", "value", "model")
     return {
         **shared_values(dossier),
         "controller": dossier.controller,
@@ -68,7 +69,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "identity": identity(dossier),
         "mechanism": "none" if policy is None else policy.mechanism,
         "unit": "person" if policy is None else UNITS[policy.unit],
-        "attacks": _attacks(dossier),
+        "attacks": [{**row, "model": f"{row['model'][:10]}…"} for row in attacks],
         "certificate": certificate(dossier),
         "processing": processing(dossier),
         "documents": _rows(dossier, Document, "what", "issued", "expires", "digest"),
@@ -141,11 +142,6 @@ def _path(dossier: Dossier) -> dict[str, Any]:
         "path_figure": draw_merkle_path(path),
         "path_kind": dossier.records[index].kind,
     }
-
-
-def _attacks(dossier: Dossier) -> list[dict[str, Any]]:
-    rows = _rows(dossier, PrivacyTest, "attack", "tool", "metric", "value", "model")
-    return [{**row, "model": f"{row['model'][:10]}…"} for row in rows]
 
 
 def _rows(dossier: Dossier, kind: type[Entry], *fields: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ every column. Names and descriptions come from outside: they are made visible
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.catalogue import Article, LawCatalogue
@@ -69,12 +69,13 @@ def tag_page(
         Text of others is shown as text, whatever it looks like.
         No value of a column is on it.
     """
+    counts = Counter(tagged.suggestion.tier for tagged in columns)
     return page_templates.pieces(
         "tags.html",
         source=source,
         columns=columns,
         count=len(columns),
-        counts=_counts(columns),
+        counts={tier: counts[tier] for tier in TIERS if counts[tier]},
         review=sum(tagged.suggestion.review for tagged in columns),
         local=any(_rests_on_values(tagged) for tagged in columns),
         articles=_articles(columns, catalogues),
@@ -90,11 +91,6 @@ def _rests_on_values(tagged: TaggedColumn) -> bool:
     return bool(tagged.suggestion.proxies) or not kinds.isdisjoint(
         {"values", "statistics"}
     )
-
-
-def _counts(columns: Sequence[TaggedColumn]) -> Mapping[str, int]:
-    counts = Counter(tagged.suggestion.tier for tagged in columns)
-    return {tier: counts[tier] for tier in TIERS if counts[tier]}
 
 
 def _articles(

@@ -30,7 +30,9 @@ def page(template: str, /, **values: object) -> str:
 
 def pieces(template: str, /, **values: object) -> Iterator[str]:
     """Return a page as `page` does, piece by piece: it may be too large to hold."""
-    return _environment().get_template(template).generate(css=_stylesheet(), **values)
+    file = resources.files("lexfed.report") / "templates" / "report.css"
+    css = Markup(file.read_text(encoding="utf-8"))  # noqa: S704 - our own file
+    return _environment().get_template(template).generate(css=css, **values)
 
 
 @lru_cache(maxsize=1)
@@ -69,8 +71,3 @@ def template_environment(
 def words(text: str) -> Markup:
     """Return a sentence with the words in backticks set as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
-
-
-def _stylesheet() -> Markup:
-    file = resources.files("lexfed.report") / "templates" / "report.css"
-    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 - our own file

@@ -112,6 +112,20 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [round(next(chosen) * step, places) for _ in range(last - first + 1)]
 
 
+def grid_lines(
+    y: AxisScale, left: float, right: float, most: int, digits: str = "g"
+) -> list[Markup]:
+    """Return at most so many lines across the page, with their values beside them."""
+    return [
+        part
+        for value in ticks(y.low, y.high, most)
+        for part in (
+            line(left, y.at(value), right, y.at(value), "grid"),
+            text(left - 6.0, y.at(value) + 4.0, f"{value:{digits}}", "end", "muted"),
+        )
+    ]
+
+
 def _n(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
@@ -154,11 +168,7 @@ def _panel(
         else round_up(last)
     )
     parts.append(text(left + width - 8.0, top + 12.0, f"ε {reached}", "end"))
-    for value in ticks(0.0, high, 4):
-        parts += [
-            line(x.at(0), y.at(value), x.at(x.high), y.at(value), "grid"),
-            text(x.at(0) - 6.0, y.at(value) + 4.0, f"{value:g}", "end", "muted"),
-        ]
+    parts += grid_lines(y, x.at(0), x.at(x.high), 4)
     parts += _rounds_axis(planned, x, top + height - 14.0)
     if panel.limit:
         parts.append(
@@ -192,15 +202,7 @@ def metric_curve(
     margin = (max(values) - min(values)) * 0.12 or 0.05
     x = AxisScale(0, max(planned, rounds[-1][0]), 48.0, WIDTH - 92.0)
     y = AxisScale(min(values) - margin, max(values) + margin, 176.0, 30.0)
-    parts = [
-        Markup("").join(
-            (
-                line(x.at(0), y.at(tick), x.at(x.high), y.at(tick), "grid"),
-                text(x.at(0) - 6.0, y.at(tick) + 4.0, f"{tick:g}", "end", "muted"),
-            )
-        )
-        for tick in ticks(y.low, y.high, 5)
-    ]
+    parts = grid_lines(y, x.at(0), x.at(x.high), 5)
     for tier, group in groupby(rounds, key=lambda row: row[1]):
         members = list(group)
         start = x.at(members[0][0] - 0.5)

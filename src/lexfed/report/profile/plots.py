@@ -14,6 +14,7 @@ from lexfed.report.markup.svg import (
     AxisScale,
     dot,
     figure,
+    grid_lines,
     line,
     rectangle,
     text,
@@ -56,18 +57,9 @@ def histogram(
     declared range are marked by broken lines.
     """
     shown = put_together(bars)
-    highest = _highest(shown)
-    y = AxisScale(0.0, highest, _BASE, _TOP)
+    y = AxisScale(0.0, _highest(shown), _BASE, _TOP)
     x = Axis(shown)
-    parts = [
-        Markup("").join(
-            (
-                line(_LEFT, y.at(tick), _RIGHT, y.at(tick), "grid"),
-                text(_LEFT - 6.0, y.at(tick) + 4.0, f"{tick:,g}", "end", "muted"),
-            )
-        )
-        for tick in ticks(0.0, highest, 4)
-    ]
+    parts = grid_lines(y, _LEFT, _RIGHT, 4, ",g")
     parts += _bars(shown, x, y)
     for end in marks(shown, ends):
         parts.append(line(x.at(end), _TOP - 8.0, x.at(end), _BASE, "limit"))

@@ -61,13 +61,18 @@ def headline(dossier: Dossier) -> Headline:
         A run without privacy is called that before anything about its log.
         Nothing is called safe, lawful or anonymous.
     """
+    policy = dossier.entry(PolicyEntry)
+    cohort = None if dossier.stamp or policy is None else policy.cohort
+    notes = [c for c in dossier.verdict.checks if c.status is Status.NOTE]
+    left_open = f"{count(len(notes), 'note')} below say what else the log leaves open."
+    split = "" if dossier.witnessed else f"{SPLIT_VIEW} "
     return Headline(
         sentence=_sentence(dossier),
         sound=not dossier.failures,
         guarantee=_guarantee(dossier),
         meaning=_meaning(dossier),
-        trust=_trust(dossier),
-        caveat=_caveat(dossier),
+        trust="" if cohort is None else assumption_sentence(cohort),
+        caveat=split + left_open,
     )
 
 
@@ -134,19 +139,6 @@ def _guarantee(dossier: Dossier) -> str:
         f"{UNITS[policy.unit]} under {policy.neighbours} by "
         f"{policy.accountant.upper()}, trust: {trust(policy.trust, policy.cohort)}"
     )
-
-
-def _trust(dossier: Dossier) -> str:
-    policy = dossier.entry(PolicyEntry)
-    if dossier.stamp or policy is None or policy.cohort is None:
-        return ""
-    return assumption_sentence(policy.cohort)
-
-
-def _caveat(dossier: Dossier) -> str:
-    notes = sum(check.status is Status.NOTE for check in dossier.verdict.checks)
-    split = "" if dossier.witnessed else f"{SPLIT_VIEW} "
-    return f"{split}{count(notes, 'note')} below say what else the log leaves open."
 
 
 def _meaning(dossier: Dossier) -> str:

@@ -30,8 +30,8 @@ def gain_rows(dossier: Dossier) -> tuple[TierGain, ...]:
     before: float | None = None
     for tier, value in gains.items():
         name = tier_name(tier) if not rows else f"and {tier_name(tier)}"
-        change = "" if before is None else _signed(value - before)
-        rows.append(TierGain(name, f"{value:.3f}", change))
+        change = "" if before is None else f"{value - before:+.3f}"
+        rows.append(TierGain(name, f"{value:.3f}", change.replace("-", "−")))
         before = value
     return tuple(rows)
 
@@ -98,7 +98,3 @@ def rounds_line(dossier: Dossier) -> str:
     if done > dossier.planned:
         return f"{count(done, 'round')} in the budget of {planned}"
     return f"{done} of {planned}"
-
-
-def _signed(change: float) -> str:
-    return f"{change:+.3f}".replace("-", "−")
