@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy import deploy
@@ -62,12 +63,12 @@ def _version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version", callback=_version, is_eager=True, help="Print the version."
         ),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show tracebacks of errors.")
+        bool, Option("--verbose", help="Show tracebacks of errors.")
     ] = False,
 ) -> None:
     """Federated training under privacy budgets that the law sets."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 
 def command_group(purpose: str) -> typer.Typer:
@@ -13,39 +14,36 @@ def command_group(purpose: str) -> typer.Typer:
 
 
 # Files are opened by the commands, whose messages say what to do about them.
-ConfigFile = Annotated[Path, typer.Argument(help="Configuration file.", readable=False)]
+ConfigFile = Annotated[Path, Argument(help="Configuration file.", readable=False)]
 DEFAULT = Path("lexfed.toml")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON to stdout.")]
 OutFolderOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
+    Option(metavar="DIR", help="Where to write; else beside the run folder."),
 ]
-ResumeFlag = Annotated[
-    bool, typer.Option("--resume", help="Continue an interrupted run.")
-]
+ResumeFlag = Annotated[bool, Option("--resume", help="Continue an interrupted run.")]
 EvidenceFolder = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         help="Folder of a run, or of an unpacked evidence bundle.", readable=False
     ),
 ]
 TrustFileOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
     ),
 ]
 PinOption = Annotated[
-    Path | None,
-    typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
+    Path | None, Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept.")
 ]
-KitFolder = Annotated[Path, typer.Argument(metavar="KIT", help="Folder of the kit.")]
+KitFolder = Annotated[Path, Argument(metavar="KIT", help="Folder of the kit.")]
 ProfileFlag = Annotated[
-    bool, typer.Option("--profile", help="A profile of the data, no training.")
+    bool, Option("--profile", help="A profile of the data, no training.")
 ]
 ProfileEpsilonOption = Annotated[
     float | None,
-    typer.Option(
+    Option(
         metavar="E",
         help="With `--profile`: what it may cost; else a quarter of the budget.",
     ),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.training.profile import show_profile
@@ -37,18 +37,13 @@ deploy = command_group("Run between organisations: make kits, check them, train.
 def init(
     project: Annotated[
         Path,
-        typer.Argument(
-            metavar="PROJECT", help="Folder to make; its name is the project's."
-        ),
+        Argument(metavar="PROJECT", help="Folder to make; its name is the project's."),
     ],
     address: Annotated[
-        str,
-        typer.Option(
-            "--coordinator", metavar="HOST:PORT", help="Where sites reach it."
-        ),
+        str, Option("--coordinator", metavar="HOST:PORT", help="Where sites reach it.")
     ],
     sites: Annotated[
-        list[str], typer.Option("--site", metavar="NAME", help="Once for every site.")
+        list[str], Option("--site", metavar="NAME", help="Once for every site.")
     ],
 ) -> None:
     """Make one kit for the coordinator and one for every site."""
@@ -76,7 +71,7 @@ def roster(
     kit: KitFolder,
     enrolments: Annotated[
         list[Path],
-        typer.Argument(metavar="ENROLMENT...", help="`enrolment.json` of every site."),
+        Argument(metavar="ENROLMENT...", help="`enrolment.json` of every site."),
     ],
 ) -> None:
     """Write the roster from everybody's enrolments, and print its fingerprint."""
@@ -108,9 +103,9 @@ def check(kit: KitFolder) -> None:
 
 @deploy.command()
 def run(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration.")],
+    config: Annotated[Path, Argument(metavar="CONFIG", help="Configuration.")],
     kit: Annotated[
-        Path, typer.Option("--kit", metavar="KIT", help="Kit of the coordinator.")
+        Path, Option("--kit", metavar="KIT", help="Kit of the coordinator.")
     ],
     resume: ResumeFlag = False,
     profile: ProfileFlag = False,

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, command_group
@@ -32,24 +32,21 @@ if TYPE_CHECKING:
     from lexfed.sketch.joining.offered_sketch import OfferedSketch
 
 PeopleArgument = Annotated[
-    Path, typer.Argument(help="A CSV or Parquet file of people.", readable=False)
+    Path, Argument(help="A CSV or Parquet file of people.", readable=False)
 ]
-KeyColumnOption = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column of their keys.")
-]
+KeyColumnOption = Annotated[str, Option(metavar="COLUMN", help="Column of their keys.")]
 Size = Annotated[
-    int, typer.Option(help="Neither side has more people; the same on both sides.")
+    int, Option(help="Neither side has more people; the same on both sides.")
 ]
 PersonEpsilonOption = Annotated[
-    float, typer.Option(metavar="E", help="What it may cost one of your people.")
+    float, Option(metavar="E", help="What it may cost one of your people.")
 ]
 Ledgers = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Folder of the ledger that pays, as in runs."),
+    Option(metavar="DIR", help="Folder of the ledger that pays, as in runs."),
 ]
 LedgerSiteOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Whose ledger, as runs name the site."),
+    str | None, Option(metavar="NAME", help="Whose ledger, as runs name the site.")
 ]
 
 OPEN, SECRET = 0o666, 0o600
@@ -66,10 +63,10 @@ def sketch(
     key: KeyColumnOption,
     size: Size,
     epsilon: PersonEpsilonOption,
-    seed: Annotated[int, typer.Option(help="Any number; the same on both sides.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The sketch to hand over.")],
+    seed: Annotated[int, Option(help="Any number; the same on both sides.")],
+    out: Annotated[Path, Option(metavar="FILE", help="The sketch to hand over.")],
     delta: Annotated[
-        float | None, typer.Option(help="Gaussian noise; without it ε is pure.")
+        float | None, Option(help="Gaussian noise; without it ε is pure.")
     ] = None,
     ledgers: Ledgers = None,
     site: LedgerSiteOption = None,
@@ -97,8 +94,8 @@ def sketch(
 
 @joining.command()
 def compare(
-    left: Annotated[Path, typer.Argument(help="One sketch.", readable=False)],
-    right: Annotated[Path, typer.Argument(help="The other one.", readable=False)],
+    left: Annotated[Path, Argument(help="One sketch.", readable=False)],
+    right: Annotated[Path, Argument(help="The other one.", readable=False)],
     as_json: AsJson = False,
 ) -> None:
     """Say how many people two sketches share, with intervals, and what it cost."""
@@ -123,11 +120,9 @@ def ask(
     key: KeyColumnOption,
     size: Size,
     epsilon: PersonEpsilonOption,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The question to hand over.")
-    ],
+    out: Annotated[Path, Option(metavar="FILE", help="The question to hand over.")],
     secret: Annotated[
-        Path, typer.Option(metavar="FILE", help="What opens the answer; keep it.")
+        Path, Option(metavar="FILE", help="What opens the answer; keep it.")
     ],
 ) -> None:
     """Ask exactly how many people are shared, by private set intersection."""
@@ -145,12 +140,12 @@ def ask(
 
 @joining.command()
 def answer(
-    question: Annotated[Path, typer.Argument(help="Their question.", readable=False)],
+    question: Annotated[Path, Argument(help="Their question.", readable=False)],
     people: PeopleArgument,
     key: KeyColumnOption,
     size: Size,
     epsilon: PersonEpsilonOption,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The answer to hand over.")],
+    out: Annotated[Path, Option(metavar="FILE", help="The answer to hand over.")],
     ledgers: Ledgers = None,
     site: LedgerSiteOption = None,
 ) -> None:
@@ -178,13 +173,13 @@ def answer(
 
 @joining.command("open")
 def open_(
-    answer: Annotated[Path, typer.Argument(help="Their answer.", readable=False)],
+    answer: Annotated[Path, Argument(help="Their answer.", readable=False)],
     secret: Annotated[
-        Path, typer.Option(metavar="FILE", help="What was kept of the question.")
+        Path, Option(metavar="FILE", help="What was kept of the question.")
     ],
     tell: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="Write the number for the other side; it is charged."
         ),
     ] = None,

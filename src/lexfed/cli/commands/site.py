@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy import show_roster, stated_price, warn_of_expiry
@@ -49,8 +49,7 @@ def enrol(kit: KitFolder) -> None:
 def roster(
     kit: KitFolder,
     roster: Annotated[
-        Path,
-        typer.Argument(metavar="ROSTER", help="`roster.json` as you were given it."),
+        Path, Argument(metavar="ROSTER", help="`roster.json` as you were given it.")
     ],
 ) -> None:
     """Take over who takes part, and print the fingerprint to compare."""
@@ -68,12 +67,12 @@ def roster(
 def consent(
     kit: KitFolder,
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="Configuration of the run.")
+        Path, Argument(metavar="CONFIG", help="Configuration of the run.")
     ],
     profile: ProfileFlag = False,
     epsilon: ProfileEpsilonOption = None,
     agreed: Annotated[
-        bool, typer.Option("--yes", help="Agree; else only say what it costs.")
+        bool, Option("--yes", help="Agree; else only say what it costs.")
     ] = False,
 ) -> None:
     """Say what a run would cost this site, and agree to it."""
@@ -98,7 +97,7 @@ def consent(
 @site.command()
 def start(
     kit: KitFolder,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="This site's own table.")],
+    data: Annotated[Path, Option(metavar="FILE", help="This site's own table.")],
 ) -> None:
     """Take part until stopped; the data stay here."""
     here = _site(kit)

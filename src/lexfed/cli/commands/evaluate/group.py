@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from lexfed.cli import talk
@@ -46,7 +47,7 @@ def tables(
     context: typer.Context,
     config: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             help="Your configuration: one page about its data and policy. Else tables "
             "of public data.",
             metavar="[CONFIG]",
@@ -54,32 +55,32 @@ def tables(
         ),
     ] = None,
     small: Annotated[
-        bool, typer.Option("--quick", help="One data set, every method, two splits.")
+        bool, Option("--quick", help="One data set, every method, two splits.")
     ] = False,
     table: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A table to run; repeatable. Else all."),
+        Option(metavar="NAME", help="A table to run; repeatable. Else all."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Splits of your own data; 10 by default.")
+        int | None, Option(min=1, help="Splits of your own data; 10 by default.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Where results go; else runs/evaluation, or runs/NAME-evaluation.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the page there too, with figures."),
+        Option(metavar="FILE", help="Write the page there too, with figures."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the results that are there.")
+        bool, Option("--resume", help="Go on with the results that are there.")
     ] = False,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs at once, one core each; else one per core."),
+        Option(min=1, help="Runs at once, one core each; else one per core."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,16 +112,14 @@ def _only_tables(small: bool, table: list[str] | None, page: Path | None) -> Non
 
 @evaluate.command("fetch")
 def fetch(
-    name: Annotated[str, typer.Argument(help="A public data set.")],
+    name: Annotated[str, Argument(help="A public data set.")],
     into: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of data sets; else LEXFED_DATA."),
+        Option(metavar="DIR", help="Folder of data sets; else LEXFED_DATA."),
     ] = None,
-    source: Annotated[
-        str, typer.Option(metavar="ARCHIVE", help="uci or openml.")
-    ] = "uci",
+    source: Annotated[str, Option(metavar="ARCHIVE", help="uci or openml.")] = "uci",
     archive: Annotated[
-        str | None, typer.Option(metavar="URL", help="A mirror of the archive.")
+        str | None, Option(metavar="URL", help="A mirror of the archive.")
     ] = None,
 ) -> None:
     """Download a public data set, where there is internet."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def audit_privacy(
     config: ConfigFile = DEFAULT,
     canaries: Annotated[
-        int, typer.Option(min=100, help="Made-up persons for each claim.")
+        int, Option(min=100, help="Made-up persons for each claim.")
     ] = 5000,
     as_json: AsJson = False,
 ) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, command_group
@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from lexfed.ledger.bookkeeping.rows import LedgerRow
     from lexfed.ledger.charging import LastingLedger
 
-LedgerArgument = Annotated[
-    Path, typer.Argument(help="A site's ledger.", readable=False)
-]
+LedgerArgument = Annotated[Path, Argument(help="A site's ledger.", readable=False)]
 PinsFolderOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder of pins; by default this user's."),
+    Path | None, Option(metavar="DIR", help="Folder of pins; by default this user's.")
 ]
-Reason = Annotated[str, typer.Option(help="Why, for whoever reads the ledger.")]
+Reason = Annotated[str, Option(help="Why, for whoever reads the ledger.")]
 
 ledger = command_group("Look at what was ever spent on a site's data, and bound it.")
 
@@ -42,15 +39,13 @@ ledger = command_group("Look at what was ever spent on a site's data, and bound 
 @ledger.command()
 def show(
     ledger: Annotated[
-        Path,
-        typer.Argument(help="A site's ledger, or a folder of them.", readable=False),
+        Path, Argument(help="A site's ledger, or a folder of them.", readable=False)
     ],
     delta: Annotated[
-        float,
-        typer.Option(min=1e-15, max=0.5, help="Delta of epsilons without a ceiling."),
+        float, Option(min=1e-15, max=0.5, help="Delta of epsilons without a ceiling.")
     ] = 1e-6,
     check: Annotated[
-        bool, typer.Option("--check", help="Compute everything again from the rows.")
+        bool, Option("--check", help="Compute everything again from the rows.")
     ] = False,
     state: PinsFolderOption = None,
     as_json: AsJson = False,
@@ -100,7 +95,7 @@ def history(
 def export(
     ledger: LedgerArgument,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write; else stdout.")
+        Path | None, Option(metavar="FILE", help="Where to write; else stdout.")
     ] = None,
     state: PinsFolderOption = None,
 ) -> None:
@@ -121,32 +116,28 @@ def export(
 @ledger.command("set-ceiling")
 def set_ceiling(
     ledger: LedgerArgument,
-    scope: Annotated[
-        str, typer.Argument(help="record, label, or a tier such as special.")
-    ],
+    scope: Annotated[str, Argument(help="record, label, or a tier such as special.")],
     reason: Reason,
     epsilon: Annotated[
-        float | None, typer.Option(help="The most that the scope may ever cost.")
+        float | None, Option(help="The most that the scope may ever cost.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="Its delta.")] = None,
+    delta: Annotated[float | None, Option(help="Its delta.")] = None,
     kind: Annotated[
         CostMeasure,
-        typer.Option(
+        Option(
             help="How costs add up; gdp has more room for unsampled rounds, and no "
             "price for noise in shares."
         ),
     ] = "rdp",
     order: Annotated[
-        int | None, typer.Option(help="Of the Rényi divergence, for rdp.")
+        int | None, Option(help="Of the Rényi divergence, for rdp.")
     ] = None,
     days: Annotated[
-        int | None, typer.Option(help="Length of a period; each begins at zero.")
+        int | None, Option(help="Length of a period; each begins at zero.")
     ] = None,
-    none: Annotated[
-        bool, typer.Option("--none", help="Take the ceiling away.")
-    ] = False,
+    none: Annotated[bool, Option("--none", help="Take the ceiling away.")] = False,
     raising: Annotated[
-        bool, typer.Option("--raise", help="Let more pass than before.")
+        bool, Option("--raise", help="Let more pass than before.")
     ] = False,
     state: PinsFolderOption = None,
 ) -> None:
@@ -191,7 +182,7 @@ def verify(
         print_json({"ledger": str(ledger), "rows": rows, "problem": what})
     if problem is not None:
         talk.fail(problem)
-        raise typer.Exit(1)
+        raise Exit(1)
     if not as_json:
         print(f"{ledger}: sound; {rows} rows, every charge and sum computed again")
 
@@ -199,7 +190,7 @@ def verify(
 @ledger.command()
 def release(
     ledger: LedgerArgument,
-    run: Annotated[str, typer.Argument(help="Name of the run, as `show` lists it.")],
+    run: Annotated[str, Argument(help="Name of the run, as `show` lists it.")],
     state: PinsFolderOption = None,
 ) -> None:
     """Free what a run reserved that will not come to its end."""

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli import talk
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from lexfed.audit.entries.envelopes import RecordedEntry
     from lexfed.audit.log.audit_log import AuditLog
 
-RunArgument = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
+RunArgument = Annotated[Path, Argument(help="Folder of a run.", readable=False)]
 KeysFolderOption = Annotated[
     Path | None,
-    typer.Option(help="Folder with the keys; by default where the run left them."),
+    Option(help="Folder with the keys; by default where the run left them."),
 ]
 
 log = command_group("Look at a run's log, prove an entry, append what people state.")
@@ -32,7 +32,7 @@ log = command_group("Look at a run's log, prove an entry, append what people sta
 @log.command()
 def show(
     run: RunArgument,
-    index: Annotated[int | None, typer.Argument(min=0, help="One entry.")] = None,
+    index: Annotated[int | None, Argument(min=0, help="One entry.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the entries, or print one whole."""
@@ -53,9 +53,9 @@ def show(
 @log.command()
 def prove(
     run: RunArgument,
-    index: Annotated[int, typer.Argument(min=0, help="Number of the entry.")],
+    index: Annotated[int, Argument(min=0, help="Number of the entry.")],
     out: Annotated[
-        Path | None, typer.Option(help="File to write; `entry-N.tlog-proof`.")
+        Path | None, Option(help="File to write; `entry-N.tlog-proof`.")
     ] = None,
 ) -> None:
     """Write an entry and the proof that it is in the log."""
@@ -85,12 +85,10 @@ def prove(
 @log.command()
 def add(
     run: RunArgument,
-    kind: Annotated[str, typer.Argument(help="Such as document, incident, change.")],
+    kind: Annotated[str, Argument(help="Such as document, incident, change.")],
     stated: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME=VALUE...", help="The value @FILE stands for a file."
-        ),
+        Argument(metavar="NAME=VALUE...", help="The value @FILE stands for a file."),
     ],
     keys: KeysFolderOption = None,
 ) -> None:
@@ -129,7 +127,7 @@ def certify(run: RunArgument, keys: KeysFolderOption = None) -> None:
 def key(
     run: RunArgument,
     project: Annotated[
-        bool, typer.Option("--project", help="One key line for all runs under it.")
+        bool, Option("--project", help="One key line for all runs under it.")
     ] = False,
 ) -> None:
     """Print the key that signs the log's checkpoints, as a line of a trust file."""
@@ -168,14 +166,14 @@ def cosign(run: RunArgument, keys: KeysFolderOption = None) -> None:
     if others.authority is not None:
         talk.say(f"time stamp: {others.failed.get('time stamp', 'kept')}")
     if others.failed:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @log.command()
 def drill(
     run: RunArgument,
     copy: Annotated[
-        Path, typer.Argument(help="A restored copy of the run folder.", readable=False)
+        Path, Argument(help="A restored copy of the run folder.", readable=False)
     ],
     keys: KeysFolderOption = None,
 ) -> None:
@@ -203,17 +201,16 @@ def drill(
     talk.say(f"entry {record.index}: the copy of {size} entries {words}")
     _warn_unwitnessed(run, opened.witnessing.failed)
     if not same:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @log.command()
 def erase(
     run: RunArgument,
-    digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],
+    digest: Annotated[str, Argument(help="SHA-256 of the blob.")],
     keys: KeysFolderOption = None,
     anyway: Annotated[
-        bool,
-        typer.Option("--anyway", help="Even if the log cannot be verified without it."),
+        bool, Option("--anyway", help="Even if the log cannot be verified without it.")
     ] = False,
 ) -> None:
     """Erase a blob, and say so in the log."""
@@ -245,7 +242,7 @@ def erase(
 @log.command()
 def rotate(
     run: RunArgument,
-    role: Annotated[KeyRole, typer.Argument(help="Whose key to replace.")],
+    role: Annotated[KeyRole, Argument(help="Whose key to replace.")],
     keys: KeysFolderOption = None,
 ) -> None:
     """Hand a job to a new key."""

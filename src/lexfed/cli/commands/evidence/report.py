@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
-import typer
+from typer import Exit, Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.evidence.verify import read_small
@@ -19,21 +19,20 @@ def report(
     run: EvidenceFolder,
     formats: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="LIST",
             help="Of html,dpia,csv,card,statement,evidence; else as configured.",
         ),
     ] = None,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Print the page too, with a Chromium.")
+        bool, Option("--pdf", help="Print the page too, with a Chromium.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to write; else the run folder."),
+        Path | None, Option(metavar="DIR", help="Where to write; else the run folder.")
     ] = None,
     keys: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keys of the run; else where it left them."),
+        Option(metavar="DIR", help="Keys of the run; else where it left them."),
     ] = None,
     policy: TrustFileOption = None,
     pin: PinOption = None,
@@ -60,7 +59,7 @@ def report(
         for path in made.paths:
             print(path)
     if not made.verdict.ok:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _formats(text: str | None) -> Sequence[ReportFormat] | None:

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Exit, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, EvidenceFolder, PinOption, TrustFileOption
@@ -24,9 +24,7 @@ def verify(
     pin: PinOption = None,
     authorities: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Certificates (PEM) of time-stamp authorities."
-        ),
+        Option(metavar="FILE", help="Certificates (PEM) of time-stamp authorities."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +41,7 @@ def verify(
             print(check)
     talk.say(_sentence(run, verdict))
     if not verdict.ok:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _sentence(folder: Path, verdict: "RunVerdict") -> str:

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import command_group
@@ -14,14 +14,14 @@ from lexfed.errors import AuditError, RunFolderError
 witness = command_group("Run a witness, which keeps the logs of others to one history.")
 
 WitnessArgument = Annotated[
-    Path, typer.Argument(help="Folder of the witness.", readable=False)
+    Path, Argument(help="Folder of the witness.", readable=False)
 ]
 
 
 @witness.command("init")
 def witness_init(
     folder: WitnessArgument,
-    name: Annotated[str, typer.Option(help="Its name, such as witness.example.org/1.")],
+    name: Annotated[str, Option(help="Its name, such as witness.example.org/1.")],
 ) -> None:
     """Make a witness: its key, and an empty list of logs."""
     from lexfed.audit.witness.cosigner import Witness
@@ -38,7 +38,7 @@ def witness_init(
 @witness.command("add")
 def witness_add(
     folder: WitnessArgument,
-    vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
+    vkey: Annotated[str, Argument(help="Public key of the log, as a vkey.")],
 ) -> None:
     """Add a log to those that are witnessed."""
     from lexfed.audit.witness.cosigner import parse_logs
@@ -70,13 +70,13 @@ def witness_add(
 @witness.command("serve")
 def witness_serve(
     folder: WitnessArgument,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8420,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="0: a free one.")] = 8420,
     certificate: Annotated[
-        Path | None, typer.Option(help="Certificate chain in PEM, for TLS.")
+        Path | None, Option(help="Certificate chain in PEM, for TLS.")
     ] = None,
     certificate_key: Annotated[
-        Path | None, typer.Option(help="Private key of the certificate.")
+        Path | None, Option(help="Private key of the certificate.")
     ] = None,
 ) -> None:
     """Answer logs until stopped; SIGHUP reads the list of logs again."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
 
 def init(
     table: Annotated[
-        Path | None, typer.Argument(help="A CSV or Parquet file.", readable=False)
+        Path | None, Argument(help="A CSV or Parquet file.", readable=False)
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Where to write; else lexfed.toml or profiled.toml."),
+        Path | None, Option(help="Where to write; else lexfed.toml or profiled.toml.")
     ] = None,
     profile: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Fill in what a profile has learned."),
+        Path | None, Option(metavar="DIR", help="Fill in what a profile has learned.")
     ] = None,
 ) -> None:
     """Write a commented configuration from a table's header, for you to complete."""

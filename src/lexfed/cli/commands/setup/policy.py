@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, command_group
@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 SIGNER = "lexfed-budget-policy"
 
-PolicyArgument = Annotated[Path, typer.Argument(help="A policy file.", readable=False)]
+PolicyArgument = Annotated[Path, Argument(help="A policy file.", readable=False)]
 
 policy = command_group("Show, sign and check budget policies.")
 
 
 @policy.command()
 def show(
-    name: Annotated[
-        str, typer.Argument(help="`default`, `published`, or a policy file.")
-    ],
+    name: Annotated[str, Argument(help="`default`, `published`, or a policy file.")],
     as_toml: Annotated[
-        bool, typer.Option("--toml", help="Print the file itself, byte for byte.")
+        bool, Option("--toml", help="Print the file itself, byte for byte.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,9 +47,7 @@ def sign(
     file: PolicyArgument,
     key: Annotated[
         Path,
-        typer.Option(
-            metavar="KEY", help="Private key (PEM); made if it is not there yet."
-        ),
+        Option(metavar="KEY", help="Private key (PEM); made if it is not there yet."),
     ],
 ) -> None:
     """Sign a policy file; the signature is FILE.sig."""
@@ -84,7 +80,7 @@ def verify(
     file: PolicyArgument,
     key: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             metavar="PUBLIC", help="Public key (PEM); several: all must have signed."
         ),
     ],

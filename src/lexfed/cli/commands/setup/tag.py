@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson
@@ -52,7 +52,7 @@ class _TagRequest:
 def tag(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="FILE|NAME",
             help="A CSV, Parquet or SQL file, or a configuration, which is the "
             "default; with --accept the columns to accept.",
@@ -60,36 +60,35 @@ def tag(
     ] = None,
     schema: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="A list: table,column,description,dtype (CSV), SQL."
         ),
     ] = None,
     as_json: AsJson = False,
     html: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT", help="Write a page to check line by line."),
+        Path | None, Option(metavar="OUT", help="Write a page to check line by line.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the same as a table.")
+        Path | None, Option(metavar="OUT", help="Write the same as a table.")
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Show all evidence and every obligation."),
+        Option(metavar="COLUMN", help="Show all evidence and every obligation."),
     ] = None,
     accept: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--accept",
             help="Write suggestions into the configuration; those for review by NAME.",
         ),
     ] = False,
     jurisdictions: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Of gdpr,hipaa,ccpa; else as configured."),
+        Option(metavar="LIST", help="Of gdpr,hipaa,ccpa; else as configured."),
     ] = None,
     catalogue: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A law of your own; may be repeated."),
+        Option(metavar="FILE", help="A law of your own; may be repeated."),
     ] = None,
 ) -> None:
     """Say what the law says about columns: tier, category, articles, and why."""

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson
@@ -22,12 +22,10 @@ _WORDS = {
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Run folder; a demo there is replaced.")] = (
+    out: Annotated[Path, Option(help="Run folder; a demo there is replaced.")] = (
         Path("runs/demo")
     ),
-    seeds: Annotated[
-        int, typer.Option(min=2, help="Trainings behind each interval.")
-    ] = 5,
+    seeds: Annotated[int, Option(min=2, help="Trainings behind each interval.")] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Train a federated model on synthetic patients, and compare it."""

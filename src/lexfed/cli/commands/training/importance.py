@@ -3,7 +3,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
@@ -14,13 +14,11 @@ def importance(
     config: ConfigFile = DEFAULT,
     epsilon: Annotated[
         float,
-        typer.Option(
-            metavar="E", help="What it may cost a record; part of the budget."
-        ),
+        Option(metavar="E", help="What it may cost a record; part of the budget."),
     ] = 0.1,
     out: OutFolderOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted release.")
+        bool, Option("--resume", help="Continue an interrupted release.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

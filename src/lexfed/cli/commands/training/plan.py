@@ -3,7 +3,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.output import print_json
@@ -12,7 +12,7 @@ from lexfed.cli.output import print_json
 def plan(
     config: ConfigFile = DEFAULT,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Price another number of rounds.")
+        int | None, Option(min=1, help="Price another number of rounds.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

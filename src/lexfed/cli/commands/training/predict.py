@@ -6,19 +6,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 
 def predict(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of a finished run.", readable=False)
-    ],
-    table: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file.", readable=False)
-    ],
+    folder: Annotated[Path, Argument(help="Folder of a finished run.", readable=False)],
+    table: Annotated[Path, Argument(help="A CSV or Parquet file.", readable=False)],
     tiers: Annotated[
-        str,
-        typer.Option(help="Most sensitive tier to read: later towers are left out."),
+        str, Option(help="Most sensitive tier to read: later towers are left out.")
     ] = "special",
 ) -> None:
     """Score the rows of a table, one line each, as CSV on stdout."""

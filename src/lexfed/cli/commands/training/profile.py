@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
@@ -37,13 +37,13 @@ def profile(
     config: ConfigFile = DEFAULT,
     epsilon: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="E", help="What it may cost a record; else a quarter of the budget."
         ),
     ] = None,
     out: OutFolderOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted profile.")
+        bool, Option("--resume", help="Continue an interrupted profile.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

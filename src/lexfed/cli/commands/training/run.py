@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    config: ConfigFile = DEFAULT,
-    resume: ResumeFlag = False,
-    as_json: AsJson = False,
+    config: ConfigFile = DEFAULT, resume: ResumeFlag = False, as_json: AsJson = False
 ) -> None:
     """Train a model under the budgets of a configuration."""
     from lexfed.cli import display

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
@@ -24,27 +24,25 @@ def tune(
     config: ConfigFile = DEFAULT,
     grid: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="KEY=V1,V2,...",
             help="Values to try of a key, such as federation.rounds=5,10; repeatable.",
         ),
     ] = None,
     public: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Search on public data of the same schema."),
+        Option(metavar="FILE", help="Search on public data of the same schema."),
     ] = None,
     charged: Annotated[
         bool,
-        typer.Option(
-            "--charged", help="Search on the private data, at the cost of budget."
-        ),
+        Option("--charged", help="Search on the private data, at the cost of budget."),
     ] = False,
     runs: Annotated[
-        float, typer.Option(metavar="MEAN", help="With --charged: runs on average.")
+        float, Option(metavar="MEAN", help="With --charged: runs on average.")
     ] = 10.0,
     law: Annotated[
         Literal["geometric", "logarithmic", "poisson"],
-        typer.Option(help="With --charged: how the secret number of runs is drawn."),
+        Option(help="With --charged: how the secret number of runs is drawn."),
     ] = "geometric",
     out: OutFolderOption = None,
     as_json: AsJson = False,
