@@ -4,9 +4,8 @@
 The drafts say what will be released (clips, dimensions, rounds, sampling rates) and
 which share of its tower's budget each takes; the noise is what is solved for. Where
 every draft uses the full batch the answer is a formula, because squares of Gaussian
-differential privacy add up. Otherwise the same shares are the starting point and the
-multipliers are scaled, tower by tower from the most sensitive one, until every cap
-and the record budget hold under the accountant that will also print the claim.
+differential privacy add up. Otherwise the multipliers are scaled from there, tower by
+tower, until every cap and the record budget hold under the claim's accountant.
 """
 
 import math

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Budget policies: what an organisation allows, apart from what one run asks for.
 
-A policy is a list of levels. A level belongs to a tier and says how much attribute
-epsilon its columns may cost, in which range a run may choose another cap, the largest
-delta, and a weight: the level's noise relative to others. A column is at the strictest
-level of its tier unless a person puts it at another one of the same tier.
-
-A tower reads all columns of its tier at once, so a tier follows the strictest level
-that occurs in it: a cap on some of its columns is a cap on the tower that reads them.
+A policy is a list of levels. A column is at the strictest level of its tier unless a
+person puts it at another one of the same tier. A tower reads all columns of its tier at
+once, so a tier follows the strictest level that occurs in it: a cap on some of its
+columns is a cap on the tower that reads them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

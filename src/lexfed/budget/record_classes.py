@@ -14,12 +14,9 @@ D, D' differ in one unit that is of class c on both sides: it is there or not
 (add/remove), or its values change and it stays in c (replace-one). Then the run is, on
 D and D', the composition of the planned releases with every clip times s_c.
 
-*Proof.* Condition on the earlier releases. The scale of every other unit is a function
-of its own rows, so the others contribute the same on D and D'. The one unit adds s v,
-where v has norm at most the clip C and s <= s_c is its scale: norm at most s_c C on
-either side, so a sum moves by at most s_c C under add/remove and by 2 s_c C under
-replace-one. Noise and coins have the same law on both sides. Hence each release is
-dominated by the Gaussian with clip s_c C, and adaptive composition gives the claim. []
+*Proof*: only this unit's contribution changes, since the scale of every other unit is a
+function of its own rows, and it has norm at most s_c C on either side. Noise and coins
+have the same law, so each release is dominated by the Gaussian with clip s_c C. []
 
 A unit that changes its class, from scale s to s', moves a sum by at most (s + s') C <=
 2 C: that is the record's own guarantee under replace-one, and no more is said about it.

@@ -6,10 +6,9 @@ budget form a profile, and take part with less: their clipped sums are multiplie
 weight w <= 1 (`clip`), or their units are sampled less often (`sampling`), per tower,
 as little less as their budgets allow. This is the "Scale" and the "Sample" of [BMZ+23].
 
-*A record at a site of weight w.* Its contribution, clipped to C and multiplied by w,
-has norm at most w C; the noise is the same. So for this record every release is the
-(sampled) Gaussian with clip w C, and its guarantee is the composition of those: that
-of `privacy.scopes`, with its own clips and its own rates. No other weight enters.
+A record at a site of weight w has contributions of norm at most w C, and the noise is
+the same: its guarantee is that of `privacy.scopes`, with its own clips and its own
+rates. No other weight enters.
 
 Weights of towers are found by filling: all towers of a profile grow together from
 nothing, until the record's budget or a cap is used up, or a tower has weight 1; those

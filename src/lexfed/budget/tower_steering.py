@@ -2,11 +2,11 @@
 """Adaptation along the way: its limits, and its steering by a tower's rounds.
 
 `Adaptation` holds the public constants, fixed before the first round. `Steering` is the
-state of one tower: a function of what that tower released, and of nothing else, so a
-lower tower's rounds cannot depend on a column of a tier above (Theorem C). There is no
-clock and no randomness in it, so that a continued run goes on as if it had never
-stopped. What it chooses stays within bounds that are part of the plan and of its price;
-whether a round may run at all is for the envelope or filter to say (`privacy.filters`).
+state of one tower: a function of what that tower released, and of nothing else (no
+clock, no randomness), so a lower tower's rounds cannot depend on a column of a tier
+above (Theorem C), and a continued run goes on as if it had never stopped. What it
+chooses stays within bounds that are part of the plan and of its price; whether a round
+may run at all is for the envelope or filter to say (`privacy.filters`).
 
 A released vector that honest sums cannot give (not finite, or longer than all units at
 their clips and twenty deviations of noise) freezes the tower's adaptation: from then on
@@ -22,11 +22,10 @@ From the released part b of units that were not cut
 
     c <- c exp(-rate (b - quantile)).
 
-**Stopping early** (`Plateau`). Watched is a moving average of the released vectors'
-size, the noise taken off. When it has not fallen by a hundredth of its largest value
-for `patience` rounds, the tower is done. That is a function of released values, so it
-is free. It saves nothing either: the claim stays the price of the plan, because a run
-that stops on what it saw cannot say beforehand that less would be spent.
+**Stopping early** (`Plateau`). When the moving average of the released vectors' size,
+the noise taken off, has not fallen by a hundredth of its largest value for `patience`
+rounds, the tower is done. That is a function of released values, so it is free. It
+saves nothing either: the claim stays the price of the plan.
 """
 
 import math

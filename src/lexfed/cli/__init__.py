@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: data on stdout, messages on stderr, and one exit code per outcome.
 
-    app         all commands, and the exit codes: 0 fine, 1 a check failed, 2 bad
-                usage, configuration or data, 3 refused, 4 internal error
+    app         all commands, and the exit codes
     commands/   one room per purpose, one file per command
     display     plans and results as lines and tables
     inputs      reading a configuration, and pricing its run

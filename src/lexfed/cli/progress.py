@@ -3,9 +3,8 @@
 
 Progress is a bar on a terminal, a few plain lines elsewhere; `LEXFED_NO_PROGRESS` in
 the environment leaves both out. The first Ctrl-C ends the training after the current
-round, the second at once. Stopping between rounds loses nothing. A release that is cut
-off while it is written stays charged, so nobody should have to cut it off to get the
-machine back.
+round, the second at once. A release that is cut off while it is written stays charged,
+so nobody should have to cut it off to get the machine back.
 """
 
 import os

@@ -12,8 +12,8 @@ a tier).
     run_ledger      the spending of one run
     selection, pure_epsilon     prices of other mechanisms
 
-Nothing here knows laws, torch or messages. A theorem stands in the docstring of
-the module that relies on it: change code and proof together. The JSON of a
-`Release` is stored in ledgers, logs and claims. Errors go to the safe side:
-costs are rounded up, noise multipliers down.
+Nothing here knows laws, torch or messages. A theorem stands in the docstring of the
+module that relies on it, with its proof there or in `docs/theory/guarantees.md`: change
+code and proof together. The JSON of a `Release` is stored in ledgers, logs and claims.
+Errors go to the safe side: costs are rounded up, noise multipliers down.
 """

@@ -21,28 +21,10 @@ fixed beforehand, and the guarantee is the price of the plan, never the running 
 
 **Theorem F.** Whatever chooses the releases, as any function of earlier ones and of
 randomness of its own, the run satisfies in every scope what an accountant finds for
-the plan: `gdp` and `pld` under F2, `rdp` under F1.
-
-*Proof, record and label.* Let D, D' be neighbours. Given the transcript so far, the
-choice of the next release has the same law on both, and the release itself is
-dominated by the pair of its (sampled) Gaussian (Theorem C).
-F2: read b = 0, 1 for D, D' and take a Brownian path with drift b over [0, B], B the
-plan's sum of mu^2. Given the past, its increment over the next interval of length m,
-divided by sqrt(m), is N(b sqrt(m), 1): the pair of a release with mu^2 = m. So the
-whole run is simulated by reading the path from left to right, each length chosen from
-what was read, and the filter sees to it that the path is long enough. The path up to B
-is one Gaussian release of mu = sqrt(B); the run is post-processing of it.
-F1: let L_t be the log-likelihood ratio of release t and c_t its cost at order a, a
-function of the transcript before it. By definition of the divergence
-E[exp((a-1)(L_t - c_t)) | before t] <= 1, so exp((a-1) sum_t (L_t - c_t)) is a
-supermartingale, and since sum_t c_t <= B always, E exp((a-1) sum_t L_t) <= e^{(a-1) B}:
-the run has divergence at most B at order a, which is the plan's there.
-*Tier t.* D, D' differ in one unit's values of tier t. A release that does not read t
-has, given the transcript, the same law on both (Theorem C): L_s = 0, and the path is
-not read. One that does is chosen from the transcript like any other, and is dominated
-by its replace-one pair. The rest is as before, with the sums over releases that read t.
-*Class with scale s*: as the record, with every clip times s. []
-
+the plan: `gdp` and `pld` under F2, `rdp` under F1. *Proof*: guarantees, section 7. A
+release that does not read tier t has, given the transcript, the same law on data sets
+that differ in tier t only, so the sum of tier t leaves it out; a class with scale s is
+as the record, with every clip times s.
 Sums are exact: each cost is a float, rounded up, and floats are added as fractions. So
 the plan itself always passes, and nothing above it does. There is no filter by live
 privacy loss distributions: it is not valid in general.

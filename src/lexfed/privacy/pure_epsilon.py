@@ -7,20 +7,10 @@ neighbour as for the other. Ledgers know Gaussian releases only, and need no mor
 **Theorem P.** A pure mechanism is mu-GDP with mu = -2 Phi^-1(1/(1 + e^epsilon)), and no
 smaller mu serves for all of them.
 
-*Proof.* A test that tells neighbours apart with false alarms of probability a misses
-with probability at least
-
-    f(a) = max(0, 1 - e^epsilon a, e^-epsilon (1 - a))
-
-[DRS22, Sec. 2], which is two straight lines: from (0, 1) to (k, k) and on to (1, 0),
-k = 1/(1 + e^epsilon). The curve of mu-GDP is G(a) = Phi(Phi^-1(1 - a) - mu). It is
-convex, begins in (0, 1), ends in (1, 0), and G(k) = k, since Phi^-1(1 - k) = mu/2. A
-convex curve lies nowhere above its chords, and both lines are chords of G: f >= G. In
-k both are equal, and randomised response of one bit attains f. []
-
-f >= G says that the mechanism is post-processing of that Gaussian [DRS22, Thm. 2.10].
-So all that is known of Gaussian releases holds for the event here: every accountant,
-adaptive composition, filters, noise of other releases beside it.
+*Proof*: guarantees, section 8, from the trade-off curve of a pure mechanism [DRS22,
+Sec. 2], which lies above that of mu-GDP. So the mechanism is post-processing of that
+Gaussian [DRS22, Thm. 2.10], and all that is known of Gaussian releases holds for the
+event here: every accountant, adaptive composition, filters, other noise beside it.
 
 **Relations.** epsilon is that of one person more or less. Ledgers charge twice the mu
 for a replacement and m times for a person at m sites: that is right, since such data

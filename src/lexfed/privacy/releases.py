@@ -7,13 +7,9 @@ computed from the same batch, so they are charged together, never one by one:
 
     Y_g = sum over units of clip(u_g, C_g) + N(0, sigma_g^2 I),   g = 1..G.
 
-**Joint groups.** Under add/remove the release is exactly the (Poisson-sampled)
-Gaussian with noise multiplier 1/R, R = sqrt(sum_g (C_g/sigma_g)^2). *Proof.* The map
-Y -> (Y_g/sigma_g)_g is a bijection that turns the noise into N(0, I) and one unit's
-contribution into a vector of norm at most R, attained when every group is saturated;
-by rotation invariance the dominating pair is that of the one-dimensional Gaussian of
-sensitivity R.  It needs one batch for all groups, and sums that are divided by public
-constants only.
+**Joint groups.** Under add/remove the release is exactly the (Poisson-sampled) Gaussian
+with noise multiplier 1/R, R = sqrt(sum_g (C_g/sigma_g)^2) (Theorem 1 of guarantees).
+This needs one batch for all groups, and sums divided by public constants only.
 
 **Noise in shares** (`noise = "skellam"`). The sites add the noise, and only its sum is
 Skellam with at least the variance of `noise.shares.half_variance`. By Theorem D there

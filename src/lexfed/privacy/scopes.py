@@ -20,16 +20,11 @@ release, and let it depend on columns of tiers <= `reads` and on earlier release
    by the record's guarantee, not by its tier's.
 4. *A person at m sites*, without sampling: every sensitivity times m.
 
-*Proof.* Let D, D' be neighbours in an attribute of tier t. Induct over releases and
-condition on the earlier ones. A release with `reads` < t (or None) is the same
-function of the same inputs on D and D', with noise and coins of the same law: its
-conditional law is equal, so it adds no divergence. A release with `reads` >= t changes
-only through the one unit, whose contribution, of norm at most C before and after,
-moves by at most 2C, and only if its coin lets it in: it is dominated by the
-replace-one pair of the sampled Gaussian. Adaptive composition of dominating pairs
-[ZDW22, Thm. 10] gives (2); (1) and (3) are the case in which every release counts. In
-(4) m contributions of norm at most C move together, by at most mC (2mC); with sampling
-their coins are independent and no bound of this form holds, so that is refused. []
+*Proof*: guarantees, section 6. A release with `reads` < t (or None) has the same
+conditional law on neighbours in tier t and adds no divergence; any other is dominated
+by the replace-one pair of the sampled Gaussian, and dominating pairs compose adaptively
+[ZDW22, Thm. 10]. In (4) m contributions move together; with sampling their coins are
+independent and no bound of this form holds, so that is refused.
 
 Mechanisms without towers release sums that read the top tier, so by (2) their claim for
 every tier is the record's under replace-one.

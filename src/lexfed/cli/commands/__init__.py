@@ -10,9 +10,6 @@
     site        site, coordinator: the steps of one organisation in them
 
 Rooms do not import each other, except that `deploy` shows profiles as `training` does,
-and `site` shows rosters as `deploy` does. `lexfed --help` reads the declarations of all
-commands and must not load what they need to run, so a command imports numpy, torch and
-the like inside its functions.
-
-Names, options and exit codes are promises to scripts.
+and `site` shows rosters as `deploy` does. A command imports numpy, torch and the like
+inside its functions. Names, options and exit codes are promises to scripts.
 """

@@ -4,26 +4,21 @@
 The claim itself is the price of the plan, and the plan is what the least protected
 site is charged for. Beside it stand guarantees that are stronger for some:
 
-* **Profiles.** The sum of a site with weight w <= 1 is multiplied by w after clipping,
-  and a site may sample with a smaller rate. A unit of that site moves each release by
-  w times the clip at most, and only if its own coin lets it in, so by Theorem C with
-  these numbers its guarantee is the price of the *site's* releases. Noise is added to
-  the sum over all sites and is the same for all of them.
+* **Profiles.** A unit of a site with weight w <= 1 moves each release by w times the
+  clip at most, and only if its own coin lets it in, so its guarantee is the price of
+  the *site's* releases (guarantees, section 7).
 * **Classes.** Contributions of a unit of class c are multiplied by a scale <= 1, by a
-  public rule on the unit's own columns. For two data sets that differ in one unit which
-  is of class c wherever it occurs, every clip shrinks to scale times itself: Theorem C
-  with these clips. It says nothing about *whether* a unit is of the class; that is
-  covered by the claim itself, because no contribution is above the clip.
+  public rule on the unit's own columns (Theorem K, `budget.record_classes`). It says
+  nothing about *whether* a unit is of the class; that is covered by the claim itself,
+  because no contribution is above the clip.
 
 Neither names anybody: a profile says how many sites, a class not even how many units.
 
-**Sampler.** The real transcript is within total variation N 2^-90 of the ideal one, N
-the number of noise values of the whole run. A line that states epsilon pays N (1 +
-e^epsilon) 2^-90 for that, with *its own* epsilon: the label's replace-one epsilon is
-two to three times the record's under add/remove, and e^epsilon with it is another
-number altogether. A record whose error is more than delta has no claim. The label has
-no budget, and at large epsilons its error may be more than delta; its line then says so
-by its figure, and the claim lists it among what is not covered.
+**Sampler.** A line that states epsilon pays N (1 + e^epsilon) 2^-90 for the N noise
+values of the whole run (guarantees, section 9), with *its own* epsilon: e^epsilon with
+the label's replace-one epsilon is another number altogether. A record whose error is
+more than delta has no claim. The label has no budget; where its error is more than
+delta its line says so by its figure, and the claim lists it among what is not covered.
 
 Claims of version 1 state one figure, that of the record, for all lines. They are read
 as long as no line's own figure is above the stated one and above a thousandth of delta,

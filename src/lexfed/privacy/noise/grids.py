@@ -19,9 +19,9 @@ A coordinate beyond what `units` contributions can reach (there are more units t
 declared) is set to that bound. A refusal would reveal, without noise, that there are;
 a projection on a box moves no two points further apart, and takes no rounding.
 
-Before it is released the noisy integer is rounded once more, to a coarser grid: that
-is post-processing, and it lets engines that add in another order agree to within one
-release step. Steps are powers of two, so scaling is exact.
+The noisy integer is rounded once more, to a coarser grid: that is post-processing, and
+lets engines that add in another order agree to within one release step. Steps are
+powers of two, so scaling is exact.
 """
 
 import math

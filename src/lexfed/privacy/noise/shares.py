@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noise in shares: enough of it although sites drop out and some collude.
 
-Every site adds its share before anybody adds up, so the sum is noised before anyone
-can look. A share is Skellam (`poisson`): integers that add up exactly. What protects a
-unit is the noise that the adversary does not know: the shares of sites that are honest
-*and* whose answers are in the sum,
-
-    H = sites - dropouts - colluders.
-
-Each share has 1/H of the variance that the plan wants (Theorem D below), so whatever
-set of at least H honest sites is in the sum, its noise is at least the charged one; the
-rest is more noise, which is post-processing. With everybody present the standard
-deviation is sqrt(sites/H) times the charged one: the price of tolerance,
-`NoiseCohort.inflation`. Below `sites - dropouts` answers a round must be given up, and
-it is the sites that must see to it: a server that lies would open a sum of fewer.
+A share is Skellam (`poisson`): integers that add up exactly. What protects a unit is
+the noise that the adversary does not know: the shares of sites that are honest *and*
+whose answers are in the sum, H = sites - dropouts - colluders. Each share has 1/H of
+the variance that the plan wants (Theorem D below), so whatever set of at least H honest
+sites is in the sum, its noise is at least the charged one; the rest is more noise, that
+is, post-processing. Below `sites - dropouts` answers a round must be given up, and it
+is the sites that must see to it: a server that lies would open a sum of fewer.
 
 A colluder is a site that tells the adversary its share or leaves it out; one that looks
 at the released model knows its own share. With `colluders = 0` the claim is one against
@@ -27,25 +21,16 @@ sites survive one dropout only with no colluder.
 noise of variance m on every coordinate, with and without v added, has at every integer
 order a >= 2 a Rényi divergence of at most a |v|^2/(2 s^2): that of N(0, s^2 I).
 
-*Proof.* Divergences of independent coordinates add up, so one coordinate is enough.
-[AKL21, Thm. 3.5] bounds it for a shift by the integer k by
-
-    a k^2/(2m) + ((2a-1) k^2 + 6 |k|)/(4 m^2).
-
-|k| <= k^2, so this is at most (a k^2/2m) (1 + (1 + 5/(2a))/m), and 5/(2a) <= 5/4. So
-it is at most (a k^2/2) (m + 5/2)/m^2. The quotient falls with m, and at m = s^2 + 5/2
-it is below 1/s^2, because m^2 - s^2 (m + 5/2) = (5/2) m - (5/2) s^2 = 25/4 > 0. []
-
+*Proof*: guarantees, section 10, from the bound of [AKL21, Thm. 3.5].
 So a sum with shares is charged as the Gaussian `Release` of its sigma, for the record,
 every tier and the label, whatever v is: in Rényi accounting, at integer orders, and
 without sampling. That is all that `noise = "skellam"` allows.
 
 **Ring.** The sum of `units` contributions and of n shares of variance 2 L is below
 B = units clip/step + 8 sqrt(2 L n) on every coordinate, unless the noise exceeds 8
-deviations. By Bernstein's inequality for Skellam variables of variance m = 2 L n, whose
-logarithmic moment is m (cosh h - 1) <= (m h^2/2)/(1 - h/3), that has probability at
-most 2 exp(-32/(1 + 8/(3 sqrt(m)))) on a coordinate. A ring of b bits holds it if
-2^b > 2 B. A wrap is a failed round; it is no loss of privacy.
+deviations: with m = 2 L n that has probability at most 2 exp(-32/(1 + 8/(3 sqrt(m)))),
+by Bernstein's inequality with the logarithmic moment m (cosh h - 1). A ring of b bits
+holds the sum if 2^b > 2 B. A wrap is a failed round; it is no loss of privacy.
 """
 
 import math

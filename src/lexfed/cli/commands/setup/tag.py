@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed tag`: how sensitive columns are, by which law, and why.
 
-The suggestions go to stdout, as a table or as JSON; everything else to stderr. No
-value of a column is printed, logged or written. This process stays small: it imports
-numpy and the standard library, and what reads a configuration only if there is one.
-
-With `--accept` people decide, and the decision goes into `lexfed.toml`. Columns that
-are decided already stay as they are, and those marked for review are accepted only by
-name: nobody decides about them in passing.
+The suggestions go to stdout, as a table or as JSON; everything else to stderr. With
+`--accept` people decide, and the decision goes into `lexfed.toml`. Columns that are
+decided already stay as they are, and those marked for review are accepted only by name:
+nobody decides about them in passing.
 """
 
 import json

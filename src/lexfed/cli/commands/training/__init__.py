@@ -2,10 +2,6 @@
 """Commands that train a model, or buy what training needs to know beforehand.
 
 Start with `run`: it trains with progress on the screen and stops between rounds at
-Ctrl-C. `plan` prices a run, `predict` scores rows with its model. `demo` trains and
-compares on synthetic patients, `tune` searches for settings, `importance` and
-`profile` release what is known about columns, once, at a price.
-
-These commands only read options and print; charging happens in `lexfed.run`. A
+Ctrl-C. These commands only read options and print; charging happens in `lexfed.run`. A
 release that was begun stays charged, so an interruption waits for the round's end.
 """
