@@ -14,7 +14,6 @@ MOST_PARTS = 100
 """Parts of the longest dotted key that is read."""
 
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-# No key begins behind a backslash: from every escaped quote a long line would be read.
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 
 

@@ -270,5 +270,4 @@ def _log(value: float, target: float) -> float:
 
 
 CLIP = KnobLimits(1 / 16, 16.0, change=0.1, band=math.log(2.0))
-
 LEARNING_RATE = KnobLimits(1 / 8, 8.0, change=0.1, band=0.1)

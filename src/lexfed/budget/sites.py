@@ -76,11 +76,8 @@ TowerBound = tuple[int, float, Neighbours]
 """The towers from this one up cost at most so much, under this relation."""
 
 Weaken = Callable[[Step, float], Step]
-
 _Largest = Callable[[Sequence[Step], Sequence[Step], PrivacyTarget], float]
-
 STEP = 0.01
-
 MOMENTUM = 0.9
 
 _STILL = 1e-13

@@ -60,9 +60,7 @@ LEVELS = 64
 price a few levels quickly, and engines whose sums differ in the last bit agree."""
 
 NoiseRule = Literal["none", "convergence", "linear", "feedback"]
-
 ClipRule = Literal["none", "quantile", "feedback"]
-
 RateRule = Literal["none", "feedback"]
 
 LEAST_GAIN = 0.01

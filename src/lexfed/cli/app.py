@@ -30,10 +30,8 @@ from lexfed.cli.commands.setup.tag import tag
 from lexfed.cli.commands.site import coordinator, site
 from lexfed.cli.commands.training.demo import demo
 from lexfed.cli.commands.training.importance import importance
-from lexfed.cli.commands.training.plan import plan
-from lexfed.cli.commands.training.predict import predict
 from lexfed.cli.commands.training.profile import profile
-from lexfed.cli.commands.training.run import run
+from lexfed.cli.commands.training.run import plan, predict, run
 from lexfed.cli.commands.training.tune import tune
 from lexfed.cli.progress import INTERRUPTED
 from lexfed.cli.terminal import shielded

@@ -11,7 +11,6 @@ from lexfed.cli.terminal import Action, act
 from lexfed.errors import ConfigError, DataError, LexfedError
 
 verbose = False
-
 Label = Literal["error", "warning", "hint"]
 _COLOURS: dict[Label, Action] = {"error": "red", "warning": "yellow", "hint": "cyan"}
 

@@ -73,10 +73,6 @@ class Limits:
         for tier, cap in self.caps:
             checks.finite_positive(**{tier.label: cap})
 
-    def scopes(self) -> tuple[tuple[Tier | None, float], ...]:
-        """Return every budget: None is the record, then the tiers."""
-        return ((None, self.epsilon), *self.caps)
-
 
 @dataclass(frozen=True)
 class BudgetExcess:
@@ -240,7 +236,7 @@ class Ledger:
             BudgetExcess(
                 "record" if tier is None else tier.label, self._price(counted, tier), of
             )
-            for tier, of in self.limits.scopes()
+            for tier, of in ((None, self.limits.epsilon), *self.limits.caps)
         ]
         return max(reached, key=lambda excess: excess.would_reach / excess.of)
 

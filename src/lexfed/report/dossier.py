@@ -41,7 +41,6 @@ from lexfed.toml_text import parse_toml
 
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
 _Parsed = TypeVar("_Parsed")
-
 _LARGEST = 16 << 20
 
 

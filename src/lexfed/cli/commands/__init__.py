@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `lexfed`, one file each.
+"""The commands of `lexfed`, one file each; `run` holds plan and predict too.
 
     setup/      init, tag, check, policy: from a table to a configuration
     training/   demo, plan, run, predict, tune, importance, profile

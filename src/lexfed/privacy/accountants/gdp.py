@@ -33,7 +33,6 @@ from lexfed import checks
 from lexfed.terms import Neighbours
 
 _SMALL = 0.5  # below: integrate, as the difference would cancel
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 _SAFETY = 1e-12

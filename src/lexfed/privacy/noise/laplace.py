@@ -36,7 +36,6 @@ LEAST_SCALE = 0.02
 """Less noise protects nobody: pure epsilon of 50 for one count."""
 
 LARGEST_SCALE = 2.0**40
-
 _WORD = 2**64
 _BITS = 128
 _PRECISION = 300

@@ -67,23 +67,19 @@ class LawGroup:
 
 @dataclass(frozen=True)
 class CertificateView:
-    """A certificate as the report shows it."""
+    """A certificate, the index of its entry, and its rules by law."""
 
     entry: int
-    catalogue: str
-    first: int
-    last: int
-    at_ceiling: int
-    applicable: int
-    definition: str
+    logged: Certificate
     groups: tuple[LawGroup, ...]
+    score_means = SCORE_MEANS
 
     @property
     def share(self) -> str:
         """The score in per cent, rounded down; empty where no rule counts."""
-        if not self.applicable:
+        if not self.logged.applicable:
             return ""
-        return f"{100 * self.at_ceiling // self.applicable} %"
+        return f"{100 * self.logged.at_ceiling // self.logged.applicable} %"
 
     @property
     def missing(self) -> int:
@@ -113,16 +109,7 @@ def certificate(dossier: Dossier) -> CertificateView | None:
                 rows=listed,
             )
         )
-    return CertificateView(
-        entry=at,
-        catalogue=entry.catalogue,
-        first=entry.first,
-        last=entry.last,
-        at_ceiling=entry.at_ceiling,
-        applicable=entry.applicable,
-        definition=SCORE_MEANS,
-        groups=tuple(groups),
-    )
+    return CertificateView(at, entry, tuple(groups))
 
 
 def _catalogue(dossier: Dossier, digest: str) -> RuleCatalogue | None:

@@ -15,7 +15,6 @@ TIERS = ("special", "personal", "non_personal")
 """Tiers that may enter a model, most sensitive first."""
 
 UNITS = {"record": "person", "client": "site"}
-
 NEIGHBOURS = {"add-remove": "add/remove", "replace-one": "replace-one"}
 
 ACCOUNTANTS = {

@@ -32,7 +32,6 @@ PinsFolderOption = Annotated[
     Path | None, Option(metavar="DIR", help="Folder of pins; by default this user's.")
 ]
 Reason = Annotated[str, Option(help="Why, for whoever reads the ledger.")]
-
 ledger = command_group("Look at what was ever spent on a site's data, and bound it.")
 
 

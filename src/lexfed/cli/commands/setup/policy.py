@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from lexfed.budget.policy import BudgetPolicy, Level
 
 SIGNER = "lexfed-budget-policy"
-
 PolicyArgument = Annotated[Path, Argument(help="A policy file.", readable=False)]
-
 policy = command_group("Show, sign and check budget policies.")
 
 

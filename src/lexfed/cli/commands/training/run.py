@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed run`: train or continue, show the rounds, stop where nothing is lost."""
+"""`lexfed plan`, `lexfed run` and `lexfed predict`: from a price to a model's scores.
 
+A run is trained or continued with its rounds on the screen, and stops where nothing is
+lost.
+"""
+
+import csv
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, ResumeFlag
@@ -11,6 +20,25 @@ from lexfed.cli.progress import between_rounds, end_interrupted
 
 if TYPE_CHECKING:
     from lexfed.run import OpenRun, PricedRun, RoundReport, RunResult
+
+
+def plan(
+    config: ConfigFile = DEFAULT,
+    rounds: Annotated[
+        int | None, Option(min=1, help="Price another number of rounds.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Price a run: noise, clip and epsilon of every release. Spends nothing."""
+    from lexfed.cli import display
+    from lexfed.cli.inputs import load_config, load_priced
+    from lexfed.run import plan_json
+
+    priced = load_priced(config, load_config(config), rounds)
+    if as_json:
+        print_json(plan_json(priced))
+    else:
+        print(display.plan_table(priced))
 
 
 def run(
@@ -41,6 +69,24 @@ def run(
         talk.say(line)
     if as_json:
         print_json(result.to_json())
+
+
+def predict(
+    folder: Annotated[Path, Argument(help="Folder of a finished run.", readable=False)],
+    table: Annotated[Path, Argument(help="A CSV or Parquet file.", readable=False)],
+    tiers: Annotated[
+        str, Option(help="Most sensitive tier to read: later towers are left out.")
+    ] = "special",
+) -> None:
+    """Score the rows of a table, one line each, as CSV on stdout."""
+    from lexfed.cli.inputs import allow_own_models
+    from lexfed.run import api
+
+    allow_own_models(Path())
+    found = api.predict(folder, table, tiers)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(found.columns)
+    writer.writerows([[f"{value:.6g}" for value in row] for row in found.values])
 
 
 def show_training(
