@@ -132,10 +132,7 @@ class SecAggError(LexfedError):
 class Refused(LexfedError):
     """A release was refused before anything was computed: it would overspend.
 
-    Attributes:
-        scope: of the budget: `record`, a tier, or `site`; empty if none.
-        would_reach: the epsilon it would have brought that budget to.
-        limit: the budget.
+    `scope` is the budget: `record`, a tier, or `site`; empty if none.
     """
 
     exit_code = 3

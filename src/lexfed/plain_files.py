@@ -60,10 +60,7 @@ def require_plain(handle: int, path: str | Path) -> None:
 
 
 def read_plain(path: Path, most: int, *, links: bool = False) -> bytes:
-    """Return the content of a plain file of at most `most` bytes, or raise `OSError`.
-
-    The file may be behind a link if `links` says so.
-    """
+    """Return the content of a plain file, also behind a link if `links` says so."""
     opener = plain_or_link if links else plain
     with open(path, "rb", buffering=0, opener=opener) as file:
         return read_handle(file.fileno(), most, path)

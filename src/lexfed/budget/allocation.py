@@ -38,11 +38,10 @@ TIER_NOISE = {Tier.NON_PERSONAL: 0.5, Tier.PERSONAL: 1.0, Tier.SPECIAL: 2.0}
 
 @dataclass(frozen=True)
 class TierFacts:
-    """A tier as allocation may know it: public facts only.
+    """A tier as allocation may know it, by public facts only.
 
-    Attributes:
-        slots: number of model inputs that its columns are encoded to.
-        importance: public prior of how useful its columns are (mean over columns).
+    Its columns are encoded to so many `slots` of the model; `importance` is a public
+    prior of how useful they are, as a mean.
     """
 
     tier: Tier
@@ -104,12 +103,8 @@ def caps(costs: Sequence[float], bounds: Sequence[float]) -> CappedShares:
     that mu_k² / sqrt(cost_k) never grows from a tier to a more sensitive one, with a
     change only where a bound is tight (the multipliers of nested constraints add up).
     So S as a function of A, read from the most sensitive tier, is the greatest convex
-    function below the points (A_t, bound_t): a lower convex hull.
-
-    Args:
-        costs: positive cost of each tier, least sensitive first.
-        bounds: bound on the sum of squares from that tier upwards, least sensitive
-            first; the first one is finite.
+    function below the points (A_t, bound_t): a lower convex hull. Costs and bounds are
+    given least sensitive tier first; the first bound is finite.
 
     Guarantees:
         Every bound is respected.

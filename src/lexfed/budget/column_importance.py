@@ -125,15 +125,14 @@ def remaining_budget(
 ) -> Budget:
     """Return the rest of a budget after releases on the same data.
 
+    Releases that cost the whole budget or a cap are refused, and so is noise in shares
+    that the accountant cannot price.
+
     Guarantees:
         A run that keeps to the rest costs, together with `spent`, at most the budget:
         for the record and for every capped tier.
         Without sampling and with `gdp` or `pld`, nothing is wasted but what is beyond
         the digits of a stated epsilon.
-
-    Raises:
-        Refused: if the releases cost the whole budget, or a cap.
-        ClaimError: if one has noise in shares, which the accountant cannot price.
     """
     require_renyi(spent, accountant)
     caps = {

@@ -207,9 +207,8 @@ def turned_knob(knob: Knob, error: float, limits: KnobLimits) -> Knob:
 class Feedback:
     """The controller's state: three knobs, and moving averages over its releases.
 
-    `noise` and `rate` are factors on the noise and on the learning rate, `clip` is the
-    radius that contributions are divided by. Averages are those of the squared norms of
-    signal and noise, and of the cosine of successive releases.
+    `noise` and `rate` are factors, `clip` is the radius that contributions are divided
+    by. Averages are those of the squared norms of signal and noise, and of the cosine.
     """
 
     noise: Knob

@@ -92,13 +92,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a whole run.
+    """The budget of a whole run, for the record and, by caps, for tiers.
 
-    Attributes:
-        delta: of the record, and of every tier's claim.
-        neighbours: relation of the record guarantee.
-        caps: attribute epsilon that a tier may reach (always replace-one).
-        sites_per_person: number of sites at which one person may have rows.
+    `delta` is also that of every tier's claim; `caps` are always under replace-one.
+    `sites_per_person` is the number of sites at which one person may have rows.
     """
 
     epsilon: float
@@ -128,12 +125,9 @@ def effective_budget(
 
     The error grows with e^epsilon, and it is paid for at the largest epsilon that the
     budget or a cap lets a line of the claim have; a cap above what replacing a whole
-    record costs binds nobody. The label has no budget to keep within: its claim states
-    its error beside delta, and is refused where that is more than delta. Under a filter
-    more rounds than planned may be run.
-
-    Raises:
-        ConfigError: if the error takes more than half of delta.
+    record costs binds nobody. It is refused if it takes more than half of delta. The
+    label has no budget to keep within: its claim states its error beside delta. Under a
+    filter more rounds than planned may be run.
     """
     samples = sum(draft.samples * len(draft.profile) for draft in drafts)
     if guarantee == "filter":

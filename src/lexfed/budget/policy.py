@@ -74,13 +74,10 @@ class PolicyTerms:
 
 @dataclass(frozen=True)
 class RunColumns:
-    """The columns of a run, as a policy sees them.
+    """The inputs of a run's model by tier, and the levels that people gave to columns.
 
-    Attributes:
-        inputs: columns that the model reads, by tier.
-        target: tier of the label; the largest delta counts for it too, its epsilon is
-            that of the record.
-        assigned: levels that people gave to single columns.
+    The target is the tier of the label: the largest delta counts for it too, its
+    epsilon is that of the record.
     """
 
     inputs: Mapping[Tier, Sequence[str]]
@@ -93,12 +90,11 @@ def policy_terms(
 ) -> PolicyTerms:
     """Apply a policy to a run that asks for caps and has claims with a delta.
 
+    All contradictions are refused together, naming policy and level.
+
     Guarantees:
         A cap is the policy's, or the run's own inside the range of its level.
         Delta is not above that of any level in use.
-
-    Raises:
-        ConfigError: with every contradiction, naming policy and level.
     """
     columns, assigned = run.inputs, run.assigned
     problems = list(_misplaced(policy, run))
@@ -131,7 +127,6 @@ def policy_terms(
 
 
 def _misplaced(policy: BudgetPolicy, run: RunColumns) -> Iterator[Problem]:
-    """Find columns at a level that their tier does not have."""
     tiers = {name: tier for tier, names in run.inputs.items() for name in names}
     for name, level in run.assigned.items():
         tier = tiers.get(name)

@@ -123,8 +123,7 @@ class Adaptation:
         noise: signal that the noise follows.
         guarantee: whether the plan holds round by round, or in its sums.
         beta: largest part of the noise that is taken off.
-        decay: of the convergence score.
-        window: number of releases that the score looks back on.
+        window: number of releases that the convergence score looks back on.
         clip: signal that the clip follows.
         quantile: part of the units that shall not be cut.
         clip_rate: speed of the clip towards the quantile.
@@ -256,13 +255,10 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class ObservedRelease:
-    """A release as steering looks at it.
+    """A release as steering looks at it: the released mean, and the mean clip bits.
 
-    Attributes:
-        signal: the released mean.
-        clip: norm that a mean at the current clip may have.
-        longest: norm that no honest sum exceeds.
-        bits: released mean of the clip bits; None where there are none.
+    `clip` is the norm that a mean at the current clip may have, `longest` the norm that
+    no honest sum exceeds.
     """
 
     signal: Signal
@@ -280,7 +276,6 @@ class Steering:
         radius: divisor of contributions of the next round.
         wanted_radius: the same before it was rounded.
         rate: factor on its learning rate.
-        score: of convergence, for people to watch.
         frozen: True once a release that cannot be honest has ended adaptation.
         distances: between successive releases, the latest last.
     """

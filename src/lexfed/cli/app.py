@@ -125,7 +125,6 @@ def _exit_code() -> int:
 
 
 def _wrong_usage(error: Any) -> int:
-    """Say what is wrong with the command line itself."""
     message = error.format_message()
     if "\n" in message:  # no command at all: the message is the help page
         talk.say(message)

@@ -106,7 +106,6 @@ def budget_lines(priced: PricedRun) -> list[str]:
 
 
 def _class_lines(priced: PricedRun, claim: Claim) -> list[str]:
-    """Return what classes of records are guaranteed, and what their rules cost."""
     lines = [
         f"  class    {one.name}: {round_up(claim.classes[one.name].epsilon)} "
         f"per record where {one.where} (contributions times {one.scale:g})"

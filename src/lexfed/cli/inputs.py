@@ -36,8 +36,7 @@ _WORDS = {"model": "federation.model", "sites": "data.sites"}
 def allow_own_models(*folders: Path) -> None:
     """Let `model = "module:factory"` name a file next to the configuration.
 
-    An installed command does not look into the working folder by itself. The folders
-    come last, so that a file there never takes the place of an installed package.
+    The folders come last, so that none takes the place of an installed package.
     """
     sys.path += [str(folder.resolve()) for folder in folders]
 
@@ -116,7 +115,6 @@ def with_suggestions(
 
 
 def _hints(source: TagSource, path: Path) -> dict[str, str]:
-    """Return hints by what is said about the columns."""
     table = table_name(source.files[0])
     found = suggest_by_names(
         source.needed, table, source.settings, source.person

@@ -201,20 +201,16 @@ class ScopeSum:
 
 @dataclass(frozen=True)
 class PlanFilter:
-    """F1 or F2: releases of planned shapes, within the plan's sums.
+    """F1 or F2: releases of planned shapes, within the plan's sums, the record's first.
+
+    `samples` noise values may still be drawn; `room` above the plan's sums, as a part
+    of them, is 0 except when checking floats that another machine computed.
 
     Guarantees:
         The plan itself passes, in any order.
         A release passes exactly if it has a planned shape, no sum passes the plan's,
         and no more than `MOST_SAMPLES` times the planned noise values are drawn.
         Asking changes nothing.
-
-    Attributes:
-        shapes: of the planned releases.
-        scopes: the sums, the record's first.
-        samples: number of noise values that may still be drawn.
-        room: relative room above the plan's sums; 0 except when checking floats that
-            another machine computed.
     """
 
     shapes: frozenset[ReleaseShape]

@@ -56,14 +56,10 @@ def gaussian_of(epsilon: float) -> float:
 def pure_release(
     name: str, epsilon: float, reads: Tier | None, samples: int
 ) -> Release:
-    """Return the event of a pure mechanism, for any ledger.
+    """Return the event of a mechanism that is pure with epsilon, for any ledger.
 
-    Args:
-        name: of the event; the same whenever it is repeated.
-        epsilon: pure, of one person more or less.
-        reads: the most sensitive tier it may depend on; None = none.
-        samples: number of values drawn that are within 2^-90 of their law, not exactly
-            of it.
+    It depends on tiers up to `reads` and draws `samples` values that are within 2^-90
+    of their law, not exactly of it.
 
     Guarantees:
         Its Gaussian is post-processed to the mechanism, for every relation.

@@ -59,9 +59,8 @@ _RELEASE_FIELDS = {
 class ReleaseGroup:
     """One block of coordinates with its own clip and noise.
 
-    Attributes:
-        clip: charged L2 sensitivity of the sum under add/remove.
-        sigma: standard deviation of the noise on the sum, in the unit of `clip`.
+    `clip` is the charged L2 sensitivity of the sum under add/remove, `sigma` the
+    standard deviation of the noise on the sum, in the same unit.
     """
 
     name: str
@@ -117,8 +116,7 @@ class Release:
     def to_json(self) -> dict[str, Any]:
         """Return the stored form; floats as JSON numbers, which keep every bit.
 
-        Gaussian noise is not named: rows and hashes from before there was any other
-        stay what they are.
+        Gaussian noise is not named, so that rows and hashes of old stay what they are.
         """
         named = {} if self.noise == "gaussian" else {"noise": self.noise}
         return {

@@ -354,12 +354,9 @@ class _Sum:
 class RunningTotal:
     """The composition of the releases so far, for the record and for every tier.
 
-    Attributes:
-        delta: of every number.
-        neighbours: relation of the record's number; a tier's is replace-one.
-        sites_per_person: number of sites at which one person may be.
-        ceilings: proven price of the whole plan, for the record (None) and for
-            tiers; empty without a plan.
+    The relation is that of the record's number; a tier's is replace-one. `ceilings`
+    are proven prices of the whole plan, for the record (None) and for tiers; they are
+    empty without a plan.
 
     Guarantees:
         Never below the exact value; exact for Gaussians without sampling, but for

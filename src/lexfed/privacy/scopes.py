@@ -127,9 +127,8 @@ def record_epsilon(
 ) -> float:
     """Return the epsilon of a whole record, by Theorem C.1.
 
-    Raises:
-        ClaimError: for a person at several sites under sampling, and for noise in
-            shares by another accountant than `rdp`.
+    What has no proof is refused by a `ClaimError`: a person at several sites under
+    sampling, and noise in shares by another accountant than `rdp`.
     """
     require_renyi(releases, accountant)
     paid = releases_per_person(releases, sites_per_person)

@@ -201,13 +201,8 @@ def selection_cost(
 ) -> SelectionCost:
     """Price the best of a random number of runs, each with a uniformly drawn setting.
 
-    Args:
-        settings: the releases of one run under each setting, its score included.
-        repetitions: the law of the number of runs.
-        delta: of the whole.
-        neighbours: relation of the record's guarantee.
-        tiers: of the attributes that are priced.
-        sites_per_person: number of sites at which one person may be.
+    `settings` has the releases of one run under each setting, its score included;
+    `delta` is that of the whole, `neighbours` the relation of the record's guarantee.
 
     Guarantees:
         Rounded up; every line pays for the sampler at its own epsilon, and is infinite
@@ -288,10 +283,8 @@ def dominating_releases(
 def dominating_mu(mu: float, curve: Floats, repetitions: Repetitions) -> float:
     """Return the mu* of a Gaussian that dominates the best of a number of runs.
 
-    Args:
-        mu: of one run; sampled releases counted as if nobody were left out.
-        curve: divergence of the best at `ORDERS`, from `selected_curve`.
-        repetitions: the law of their number.
+    `mu` is that of one run, with sampled releases counted as if nobody were left out;
+    `curve` is the divergence of the best at `ORDERS`, from `selected_curve`.
 
     Guarantees:
         At every epsilon >= 0 the Gaussian's delta is at least that of the best run,

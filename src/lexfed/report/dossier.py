@@ -48,10 +48,8 @@ _LARGEST = 16 << 20
 class RunMetrics:
     """Numbers on test rows; `metric` names the deciding one, if any was measured.
 
-    Attributes:
-        gains: the deciding metric with the towers up to each tier, in order.
-        by_round: round, stage and the deciding metric after it.
-        notes: of the run about itself, such as people at several sites.
+    `gains` has it with the towers up to each tier, `by_round` after each round and
+    stage; `notes` are of the run about itself.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)

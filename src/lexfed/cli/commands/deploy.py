@@ -189,7 +189,6 @@ def status(kit: KitFolder, as_json: AsJson = False) -> None:
 def _profile(
     path: Path, folder: Path, price: float, resuming: bool, as_json: bool
 ) -> None:
-    """Profile the sites of a deployment, or continue an interrupted profile."""
     from lexfed.cli.inputs import located_errors
     from lexfed.federation.flare.kit.folder import Kit
     from lexfed.federation.flare.startup_check import check_kit

@@ -311,7 +311,6 @@ def _overlap_lines(
     left: "OfferedSketch",
     right: "OfferedSketch",
 ) -> list[str]:
-    """Return a table of counts and shares, and what they cost."""
     from lexfed.privacy.scopes import up
     from lexfed.sketch.joining.comparison import combined_price
 
@@ -350,7 +349,6 @@ def _overlap_lines(
 def _overlap_json(
     found: "PeopleOverlap", left: "OfferedSketch", right: "OfferedSketch"
 ) -> dict[str, Any]:
-    """Return everything as JSON values."""
     from lexfed.privacy.scopes import up
     from lexfed.sketch.joining.comparison import combined_price
 

@@ -75,16 +75,13 @@ def scale_to_budget(
 ) -> float:
     """Return the smallest factor on the noise of `steps` that meets the target.
 
-    Steps that are `fixed` are composed too, but not scaled.
+    Steps that are `fixed` are composed too, but not scaled. Refused where they cost at
+    least the budget, or where the accountant proves nothing as small.
 
     Guarantees:
         The scaled and the fixed steps together cost at most the target.
         A factor smaller by 1e-9 (exact Gaussian) or 3e-4 (otherwise) does not fit.
         0 if there is nothing to scale.
-
-    Raises:
-        Refused: if the fixed steps alone cost at least the budget, or the accountant
-            proves nothing as small.
     """
     epsilon, delta = target.epsilon, target.delta
     neighbours, accountant = target.neighbours, target.accountant

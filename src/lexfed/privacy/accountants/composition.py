@@ -61,16 +61,13 @@ def epsilon(
     neighbours: Neighbours = "add-remove",
     accountant: Accountant = "pld",
 ) -> float:
-    """Return epsilon of the composed steps at `delta`.
+    """Return epsilon of the composed steps at `delta`; `gdp` takes no sampled step.
 
     Guarantees:
         Never below the exact value.
         0 for no steps, for steps that say nothing, and for delta >= 1.
         Without sampling `gdp` and `pld` are exact to 1e-9.
         The order of the steps does not matter.
-
-    Raises:
-        ValueError: for `gdp` with a sampled step, or an unknown name.
     """
     checks.in_range(0.0, math.inf, delta=delta)
     composed, exact = _composed(steps, neighbours, accountant)

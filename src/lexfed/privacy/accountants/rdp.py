@@ -150,7 +150,6 @@ def _replace_one(rate: float, steps: Sequence[Step], orders: tuple[int, ...]) ->
 
 @lru_cache(maxsize=65536)
 def _pair(rate: float, shift: float, order: int) -> float:
-    """Return D_a of the replace-one pair."""
     # P^a Q^(1-a) peaks between 0 and (2a-1) R, where both tails are Gaussian.
     reach = (2 * order - 1) * shift
     if reach > _REACH:

@@ -38,12 +38,10 @@ _VALUES = round(poisson.SKELLAM_VARIATION / gaussian.TOTAL_VARIATION)
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """The run that a claim is about.
+    """The run that a claim is about, with every planned release, whether made or not.
 
-    Attributes:
-        releases: every planned release and its count, whether or not it was made.
-        private: True if the noise came from a secure source, not from a seed.
-        not_covered: gaps of the guarantee, in words.
+    `private` says that the noise came from a secure source, not from a seed; gaps of
+    the guarantee are `not_covered`, in words.
     """
 
     releases: Sequence[CountedRelease]
@@ -66,9 +64,8 @@ class ClaimTerms:
 class MechanismFacts:
     """The mechanism that made the releases.
 
-    Attributes:
-        cohort: the sites that add noise, where `trust` is `distributed`.
-        grids: the integer grid of each group of a release, by the group's name.
+    `cohort` are the sites that add noise, where `trust` is `distributed`; `grids` has
+    the integer grid of each group of a release, by the group's name.
     """
 
     name: ClaimedMechanism

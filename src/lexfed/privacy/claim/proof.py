@@ -150,12 +150,7 @@ def dump_claim(claim: Claim) -> dict[str, Any]:
 
 
 def load_claim(content: bytes | str | Mapping[str, Any]) -> Claim:
-    """Read a claim and prove it again.
-
-    Raises:
-        ClaimError: if it is not a claim of this version, has a field that is not
-            known, or says less than its releases cost.
-    """
+    """Read a claim and prove it again, or raise `ClaimError`."""
     try:
         value = content if isinstance(content, Mapping) else json.loads(content)
         claim = Claim.model_validate(value)

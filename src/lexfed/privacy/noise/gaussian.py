@@ -62,16 +62,12 @@ def rounded_gaussian(
 ) -> Integers:
     """Draw `count` independent values of round(N(0, scale^2)).
 
-    The scale, in integer units, is one for all values, or one for each.
+    The scale, in integer units in (0, 2^40], is one for all values, or one for each.
 
     Guarantees:
         Each value is within total variation 2^-90 of the rounded Gaussian.
         The same seeded source gives the same values.
         The values of a secure source do not repeat.
-
-    Raises:
-        ValueError: if a scale is not in (0, 2^40], `count` is negative, or there are
-            several scales but not one for each value.
     """
     checks.in_range(0, 2**40, count=count)
     scales = np.asarray(scale, dtype=np.float64)
@@ -116,15 +112,10 @@ def epsilon_with_sampler(
 ) -> float:
     """Return the epsilon at which delta pays for the sampler's error as well.
 
-    The error grows with the epsilon that is stated, and that epsilon with what the
-    error leaves of delta. The smallest number that suits both is approached from below,
-    and what is returned was checked: the error at it fits beside the delta it was
-    priced at.
-
-    Args:
-        price: the epsilon of the ideal mechanism at a delta.
-        delta: of the real mechanism.
-        samples: number of noise values that are drawn.
+    `price` gives the epsilon of the ideal mechanism at a delta; `samples` noise values
+    are drawn. The error grows with the epsilon that is stated, and that epsilon with
+    what the error leaves of delta. The smallest number that suits both is approached
+    from below, and what is returned was checked.
 
     Guarantees:
         With e the result, price(d) <= e at some d <= delta - delta_sampler(samples, e).

@@ -44,8 +44,6 @@ _PRECISION = 300
 def two_sided_geometric(source: RandomSource, scale: float, count: int) -> Integers:
     """Draw `count` values of the law above, for a scale in [.02, 2^40].
 
-    1/scale is the pure epsilon of one count.
-
     Guarantees:
         Each value is within total variation 2^-120 of the law.
         The same seeded source gives the same values.

@@ -58,17 +58,12 @@ _DEVIATIONS = 8.0
 class NoiseCohort:
     """The sites of a round, with the assumptions about them.
 
-    Attributes:
-        sites: number of sites that take part in a round.
-        colluders: how many of them may work with the adversary.
-        dropouts: how many may be missing from a sum before it is given up.
+    `colluders` of them may work with the adversary, and `dropouts` may be missing from
+    a sum before it is given up. Assumptions that no protocol meets are refused.
 
     Guarantees:
         At least one honest site is in every sum (`honest` >= 1).
         Unmasking has enough answers after `dropouts` (`threshold`).
-
-    Raises:
-        ConfigError: if no protocol meets the assumptions; it says why.
     """
 
     sites: int

@@ -39,14 +39,11 @@ from lexfed.report.wording.rounding import delta
 
 
 def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
-    """Return the page.
+    """Return the page; `made` is the time of making, or empty to leave it out.
 
-    Args:
-        dossier: the verified facts about the run.
-        salt: 64 random hexadecimal digits. Metrics on the page are not covered by
-            the guarantee and easy to guess; with the salt in it, the page's digest
-            in the log confirms no guess.
-        made: the time of making; empty to leave it out.
+    `salt` has 64 random hexadecimal digits. Metrics on the page are not covered by the
+    guarantee and easy to guess; with the salt in it, the page's digest in the log
+    confirms no guess.
 
     Guarantees:
         No script, no address that a browser would fetch.

@@ -64,13 +64,9 @@ TIMEOUT_S = 120.0
 
 @dataclass(frozen=True)
 class ReportSource:
-    """A run to report on, with the trust that its reader brings.
+    """A run folder or unpacked bundle, with the trust file, pin and keys of its reader.
 
-    Attributes:
-        folder: the run folder, or an unpacked evidence bundle.
-        policy: the reader's trust file.
-        pin: a checkpoint of this log that the reader kept.
-        keys: folder of the keys; None for the place where the run left them.
+    `keys` is None for the place where the run left them.
     """
 
     folder: Path

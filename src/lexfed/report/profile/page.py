@@ -127,7 +127,6 @@ def _spark(column: ColumnProfile, name: str) -> Markup | None:
 
 
 def _beyond(column: ColumnProfile) -> str:
-    """Return the sentence about persons outside the drawing."""
     bars = column.histogram
     if bars is None:
         return ""

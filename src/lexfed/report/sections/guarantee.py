@@ -48,10 +48,9 @@ class GuaranteeFact:
 
 @dataclass(frozen=True)
 class GuaranteeScope:
-    """The guarantee of one scope, as printed.
+    """The guarantee of the whole record, a tier, or the label, as printed.
 
     Attributes:
-        name: the whole record, a tier, or the label.
         relation: the difference between the two data sets compared.
         limit: the most it may reach; empty where nothing limits it.
         columns: the columns whose values it covers.

@@ -35,10 +35,9 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Headline:
-    """The verdict.
+    """The verdict, and whether it is `sound`: every check passed.
 
     Attributes:
-        sound: whether every check passed.
         guarantee: the whole record's guarantee, with all it depends on.
         meaning: of its numbers, without symbols; empty where there are none.
         trust: the assumption about sites that share the noise, if they do.

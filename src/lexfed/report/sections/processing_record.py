@@ -46,11 +46,8 @@ HEADER = ("article", "asks for", "state", "stated", "known from the log", "entry
 class ProcessingGroup:
     """One group of a record: the article that demands it, its demand, and the answer.
 
-    Attributes:
-        state: `stated`, `not applicable` or `missing`.
-        text: the statement, the reason why none applies, or a blank.
-        known: facts that the log knows by itself.
-        entry: index of the entry that states it; None where nobody did.
+    The state is `stated`, `not applicable` or `missing`; the text is the statement, the
+    reason why none applies, or a blank; `known` are facts of the log itself.
     """
 
     article: str
@@ -120,7 +117,6 @@ def _texts(dossier: Dossier, digest: str) -> Mapping[str, str]:
 
 
 def _known(dossier: Dossier) -> dict[str, str]:
-    """Return the facts that the log itself has about each group."""
     known: dict[str, str] = {}
     governance, policy = dossier.entry(Governance), dossier.entry(PolicyEntry)
     genesis, tags = dossier.entry(Genesis), dossier.entry(FeatureTags)

@@ -37,7 +37,6 @@ class TrainingEvent:
     """Something that happened in training, in the order of the log.
 
     Attributes:
-        round: number of the round; None for a restart.
         what: `released`, `lost`, `refused` or `resumed`.
         stage: the release, or the reason why there was none.
         alone: epsilon of the record for this round alone, printed.
@@ -192,13 +191,11 @@ class NoiseRow:
 
     Attributes:
         tier: most sensitive tier it may depend on; `label` where it reads no column.
-        rounds: number of rounds that released it.
         clip: bound on one unit's part, printed, rounded up.
         sigma: deviation of the noise on the sum, printed, rounded down; from the
             smallest to the largest where rounds differ.
         planned: the same of the planned rounds; empty where they do not differ.
         multiplier: smallest sigma over clip, rounded down.
-        bar: the multiplier, drawn.
         entries: first and last entry that charged it.
     """
 

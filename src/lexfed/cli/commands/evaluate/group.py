@@ -13,11 +13,7 @@ from lexfed.cli.options import AsJson
 
 
 class _ConfigurationOrCommand(TyperGroup):
-    """A group whose first word may be a file: `evaluate lexfed.toml`, `evaluate fetch`.
-
-    What is not the name of a command is a configuration, and options may stand on
-    both sides of it.
-    """
+    """A group whose first word may be a file instead of a command, amid its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = next(iter(args), "") in self.commands
@@ -101,7 +97,6 @@ def tables(
 
 
 def _only_tables(small: bool, table: list[str] | None, page: Path | None) -> None:
-    """Refuse options that say nothing about a configuration."""
     given = {"--quick": small, "--table": bool(table), "--page": page is not None}
     for option, used in given.items():
         if used:

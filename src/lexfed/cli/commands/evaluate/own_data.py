@@ -125,7 +125,6 @@ def _stated(out: Path) -> str | None:
 
 
 def _require_same(out: Path, digest: str) -> None:
-    """Refuse to go on with the evaluation of something else."""
     stated = _stated(out)
     if stated != digest:
         other = "tables" if stated is None else "another configuration"

@@ -101,7 +101,6 @@ def tag(
 
 
 def _suggest(request: _TagRequest) -> None:
-    """Tag the columns of a file, a schema or a configuration's data."""
     from lexfed.law.explanations import explain
     from lexfed.tagging import tagged_columns
 
@@ -126,7 +125,6 @@ def _suggest(request: _TagRequest) -> None:
 
 
 def _check(request: _TagRequest) -> None:
-    """Refuse what cannot be meant."""
     problems = []
     if request.schema and request.arguments:
         hint = "`lexfed tag FILE` for data, `lexfed tag --schema FILE` for a schema"
@@ -174,7 +172,6 @@ def _source(arguments: Sequence[str]) -> Path:
 
 
 def _spare(request: _TagRequest, source: Path) -> None:
-    """Refuse to write over what is read."""
     read = {path.resolve() for path in (source, *request.catalogues)}
     for path in (request.html, request.csv):
         if path is not None and path.resolve() in read:
@@ -208,7 +205,6 @@ def _called(name: str, columns: Sequence["TaggedColumn"]) -> list["TaggedColumn"
 
 
 def _print_tags(columns: Sequence["TaggedColumn"], as_json: bool) -> None:
-    """Print the suggestions to stdout."""
     if not as_json:
         for line in _table(columns):
             print(line)
@@ -269,7 +265,6 @@ def _say_disagreements(found: "TaggedColumns") -> None:
 
 
 def _write_sheets(request: _TagRequest, found: "TaggedColumns", source: str) -> None:
-    """Write the page and the table that were asked for."""
     if request.html is None and request.csv is None:
         return
     from lexfed.cli.output import write_parts

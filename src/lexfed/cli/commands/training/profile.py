@@ -109,7 +109,6 @@ def _load(path: Path) -> "OpenConfig":
 
 
 def _opening(found: "PricedProfile") -> list[str]:
-    """Return what is said before anything is asked."""
     from lexfed.cli import display
     from lexfed.federation.planning.purchase_programmes import PERSONS
     from lexfed.run.purchases.profile_purchase import is_open
@@ -157,7 +156,6 @@ def claim_lines(result: "RunResult") -> list[str]:
 
 
 def _closing(folder: Path, known: "FederationProfile") -> str:
-    """Return what is said at the end."""
     from lexfed.cli import display
 
     still_open = [
