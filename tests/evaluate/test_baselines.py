@@ -13,7 +13,7 @@ from lexfed.evaluate.comparison.split_rows import columns_of, rows_of
 from lexfed.evaluate.methods import METHODS, ebm
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
 from lexfed.evaluate.methods.single_tower import FEDAVG, FTRL, bands, correlated
-from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
+from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 from lexfed.tiers import Tier
 from support.evaluation.small_dataset import small_case, small_dataset
 

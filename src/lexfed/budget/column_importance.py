@@ -21,11 +21,10 @@ accountant can price what was spent.
 
 **Groups.** Two readings of blood pressure split their information between them: each
 looks half as useful as the pair is. So columns form groups, stated by people or found
-in a public table, and every column has the importance of its group: the largest of its
-members, and not the mean, because a useless copy added to a group makes it no less
-useful. Groups are found by single linkage: two columns are in one group if a chain of
-columns joins them whose neighbours correlate at least as much as a threshold. Only a
-public table may be asked; correlations of private rows would have to be paid for.
+in a public table by single linkage of correlations, and every column has the importance
+of its group: the largest of its members, and not the mean, because a useless copy added
+to a group makes it no less useful. Correlations of private rows would have to be paid
+for.
 
 *Group sparsity*: groups whose importance is below a part of the largest are left out.
 Their columns are then not read at all, so they cost nothing and are promised nothing.

@@ -18,11 +18,10 @@ from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.accountants.calibration import (
     PrivacyTarget,
-    mu_from,
     scale_to_budget,
     scaled_steps,
 )
-from lexfed.privacy.accountants.gdp import Step
+from lexfed.privacy.accountants.gdp import Step, mu_from
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import MOST_SAMPLES, Release, ReleaseGroup
 from lexfed.terms import Accountant, Guarantee, Neighbours

@@ -22,14 +22,12 @@ another that has no more than it having less.
     so that   sum_i epsilon_i <= total  and  low_i <= epsilon_i <= high_i,
 
 by projected ascent with momentum and the exact Euclidean projection on the feasible
-set, which is clip(y - theta, low, high) for one number theta. The gains grow for ever,
-so the total is used up unless all are at their highs, and then the optimum is where
-marginal gains gamma_i exp(-gamma_i epsilon_i) are equal, but for sites at a bound. So
-are their logarithms ln gamma_i - gamma_i epsilon_i. The ascent follows these: it ends
-at the same point, and does not crawl where an exponential is flat. The total is an
-agreement between the sites, not a guarantee: people at different sites are different
-people, and each is protected by its own site's epsilon. All of it is public and says
-nothing about data; a gamma taken from data would.
+set, which is clip(y - theta, low, high) for one number theta. The total is used up
+unless all are at their highs, and then marginal gains gamma_i exp(-gamma_i epsilon_i)
+are equal at the optimum, but for sites at a bound. So are their logarithms, which the
+ascent follows: it does not crawl where an exponential is flat. The total is an
+agreement between the sites, not a guarantee: each person is protected by the own site's
+epsilon. All of it is public and says nothing about data; a gamma taken from data would.
 
 **Overlap** (`overlap_factors`). A person at two sites is learned from twice. With d_i
 the part of a site's people that are seen elsewhere, a site counts
@@ -37,13 +35,12 @@ the part of a site's people that are seen elsewhere, a site counts
     f_i = 1 - d_i / 2,
 
 because then people at two sites count as one: the sites hold n_1 + n_2 rows of
-n_1 + n_2 - J people, and n_1 f_1 + n_2 f_2 is n_1 + n_2 - J as d_i n_i = J. A site
-never counts less than half. Later sketches move a factor half of the way. A site's sum
-is multiplied by its factor over the largest one. So it is at most 1, a contribution is
-no longer than the clip that is charged for, and nobody pays more because of it. As d_i
-is taken at the lower end of its interval, noise alone moves nothing; and as it enters
-between 0 and 1, an invented sketch moves a site between the whole and a half, no
-further.
+n_1 + n_2 - J people, and n_1 f_1 + n_2 f_2 is n_1 + n_2 - J as d_i n_i = J. Later
+sketches move a factor half of the way. A site's sum is multiplied by its factor over
+the largest one: at most 1, so a contribution is no longer than the clip that is charged
+for, and nobody pays more because of it. As d_i is taken at the lower end of its
+interval, noise alone moves nothing; and an invented sketch moves a site between the
+whole and a half, no further.
 """
 
 import math

@@ -17,9 +17,6 @@ it has at every integer order at most the Rényi divergence of N(0, sigma_g^2 I)
 release is charged as the Gaussian one, in Rényi accounting only. Nothing of the kind
 is known for sampled sums, nor for exact Gaussian accounting.
 
-`reads` is the whole of tier accounting (see `scopes`): the most sensitive tier
-whose column values the release may depend on, or None for the label only.
-
 Stored events carry a schema version; what this version does not know, it refuses.
 
 >>> release = Release("tower", (ReleaseGroup("all", 1.0, 2.0),), 1.0, Tier.SPECIAL, 10)

@@ -34,11 +34,10 @@ best of K runs, each mu-GDP, we know
     delta(e) <= min over orders a of the Rényi conversion of D_a
     delta(e) <= E_K[delta of (sqrt(K) mu)-GDP at e]                (K revealed)
 
-The first is good for large e and trivial for small, the second the other way round.
-The smallest mu* is sought whose Gaussian lies above their minimum. Both sides fall
-with e, so between two points of a grid the left value on one side and the right value
-on the other decide. A Gaussian of sqrt(k) mu, where P[K > k] is negligible, dominates
-in any case: that is where the search starts. What is left out of delta is `NEGLIGIBLE`.
+The smallest mu* is sought whose Gaussian lies above their minimum. Both sides fall with
+e, so between two points of a grid the left value on one side and the right value on the
+other decide. A Gaussian of sqrt(k) mu, where P[K > k] is negligible, dominates in any
+case: that is where the search starts. What is left out of delta is `NEGLIGIBLE`.
 """
 
 import math

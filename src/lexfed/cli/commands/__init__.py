@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `lexfed`, one file each; `run` holds plan and predict too.
+"""The commands of `lexfed`, one file each.
 
     setup/      init, tag, check, policy: from a table to a configuration
-    training/   demo, plan, run, predict, tune, importance, profile
+    training/   demo, run (also plan and predict), tune, importance, profile
     evidence/   verify, report, log, witness, ledger, audit-privacy
     evaluate/   evaluate: comparisons, attacks, tables and figures
     joining     joining: how many people two organisations share

@@ -19,7 +19,7 @@ from lexfed.evaluate.measurement.setting_search import NAME, RATES
 from lexfed.evaluate.measurement.setting_search import ROUNDS as SEARCHED_ROUNDS
 from lexfed.evaluate.methods import MECHANISMS
 from lexfed.evaluate.methods.ablations import PLANNED
-from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
+from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 
 _DELTA = 1e-5
 _SETS = (GERMAN, HEART, TAIWAN)

@@ -14,7 +14,7 @@ from lexfed.evaluate.comparison.metrics import Point, Scores, quality
 from lexfed.evaluate.comparison.split_rows import SplitRows
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.product import TrainingResult, as_scores
-from lexfed.privacy.accountants.calibration import mu_from
+from lexfed.privacy.accountants.gdp import mu_from
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
 from lexfed.tiers import Tier

@@ -30,7 +30,7 @@ from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.comparison.split_rows import CodedColumns, columns_of, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
-from lexfed.privacy.accountants.calibration import mu_from
+from lexfed.privacy.accountants.gdp import mu_from
 
 NAME = "dp-ebm"
 BIN_PART = 0.1

@@ -6,9 +6,6 @@ sampling; also the `Step` that all of them compose), `rdp` (Rényi, closed form)
 `pld` (privacy loss distributions of dp-accounting, imported on first use).
 `calibration` finds the noise that a budget asks for.
 
-An accountant may be made faster or tighter as long as it never reports less
-than the truth; each names its theorem. The names `gdp`, `rdp` and `pld` are
-values of configurations, claims and logs. There is no accountant by central
-limit theorem: it under-reports (1.62 for a true 1.83 at multiplier 1, rate .01,
-1000 steps, delta 1e-5).
+An accountant may be made faster or tighter as long as it never reports less than the
+truth; each names its theorem. There is none by central limit theorem: it under-reports.
 """

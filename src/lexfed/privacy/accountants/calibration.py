@@ -17,21 +17,12 @@ from lexfed.errors import Refused
 from lexfed.privacy.accountants import composition as price
 from lexfed.privacy.accountants.gdp import (
     Step,
-    epsilon_from,
     gaussian_mu,
     merged_steps,
     mu_from,
     without_sampling,
 )
 from lexfed.terms import Accountant, Neighbours
-
-__all__ = [
-    "PrivacyTarget",
-    "epsilon_from",
-    "mu_from",
-    "noise_multiplier",
-    "scale_to_budget",
-]
 
 TOLERANCE = 1e-4
 """Distance above the smallest factor at which a search without formula may stop."""

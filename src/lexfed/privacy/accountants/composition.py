@@ -16,8 +16,7 @@ on a grid of width h, always to the pessimistic side (connect the dots
 [DGK+22, Alg. 1]), and convolves. This module decides what to hand it:
 
 * Unsampled steps are merged into one Gaussian first, which is exact.
-* Multipliers are floats, one Gaussian per release: an integer multiplier inside a
-  composed event is taken for something else there and under-reports.
+* Multipliers are floats: an integer one inside a composed event under-reports there.
 * Replace-one is passed on as such: for distributions (unlike its Rényi accountant)
   the library doubles the sensitivity itself.
 * The width h. Connecting the dots adds a variance of about h^2/6 per step to a loss

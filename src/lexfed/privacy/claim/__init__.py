@@ -6,9 +6,7 @@
     lines      the price of every line, and the delta that it pays for the sampler
     schema     the closed shape of the file, and its JSON schema
 
-Start with `proof`. A claim carries its releases, and loading it prices them
-again: a number typed by hand does not survive. `claim.schema.json` is
-published, and a test keeps it equal to `schema`; class names, docstrings and
-the order of fields and literals are part of it. A changed shape needs a new
-`VERSION`, and old claims are still read.
+Start with `proof`. `claim.schema.json` is published, and a test keeps it equal to
+`schema`; class names, docstrings and the order of fields and literals are part of it. A
+changed shape needs a new `VERSION`, and old claims are still read.
 """

@@ -6,9 +6,8 @@ assumed about the sites, and the numbers hold only as long as it is true. No log
 show that it is, so a report says what it is, before and beside the numbers.
 """
 
-from typing import Protocol
-
-from lexfed.privacy.claim.schema import Claim
+from lexfed.audit.entries.opening import CohortAssumptions
+from lexfed.privacy.claim.schema import Claim, CohortRecord
 from lexfed.report.wording.rounding import count, delta, factor, round_up
 
 TIERS = ("special", "personal", "non_personal")
@@ -66,24 +65,8 @@ OUTCOMES = {
 }
 
 
-class SiteAssumptions(Protocol):
-    """The assumptions about sites, as claims and policies state them."""
-
-    @property
-    def sites(self) -> int:
-        """Number of sites that take part."""
-
-    @property
-    def colluders(self) -> int:
-        """Number of sites that may work against the others."""
-
-    @property
-    def dropouts(self) -> int:
-        """Number of sites that may be missing from a sum."""
-
-    @property
-    def honest(self) -> int:
-        """Least number of honest sites in every sum."""
+SiteAssumptions = CohortRecord | CohortAssumptions
+"""The assumptions about sites, as claims and policies state them."""
 
 
 def tier_name(tier: str) -> str:
