@@ -5,11 +5,9 @@
 commands as functions (`lexfed.run.api`, `lexfed.tagging`). They are imported
 when first used, so that `import lexfed` and `lexfed --help` stay quick.
 
-The modules beside this file are the kernel, which every package may import:
-errors, terms, tiers, types of arrays, canonical JSON, random sources, durable and
-plain files, argument checks, the version. They import each other and other
-libraries, never a package of lexfed.
-`tagging` is the one exception: it is public interface and stands above `config`.
+The modules beside this file are the kernel, which every package may import. They import
+each other and other libraries, never a package of lexfed. `tagging` is the exception:
+it is public interface and stands above `config`.
 """
 
 from typing import TYPE_CHECKING, Any

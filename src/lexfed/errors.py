@@ -11,9 +11,8 @@
     ├── SecAggError      secure aggregation had to stop       exit code 1
     └── Refused          a budget would be exceeded           exit code 3
 
-No exception of another library crosses the public interface on purpose; what still
-does is a defect and ends with exit code 4. A message never holds a data value: it
-names the file, the line or the column and the row number.
+Another library's exception that crosses the public interface is a defect and ends with
+exit code 4. A message never holds a data value: it names file, line or column, and row.
 """
 
 from collections.abc import Iterator, Sequence

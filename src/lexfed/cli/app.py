@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program `lexfed`: its commands in order, its options, its exit codes.
 
-Data go to stdout, talk goes to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad
-usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal error.
+0 fine, 1 a check failed, 2 bad usage, configuration or data, 3 refused (a budget would
+be exceeded), 4 internal error.
 """
 
 import os

@@ -2,9 +2,8 @@
 """Progress of a training, and Ctrl-C between its rounds.
 
 Progress is a bar on a terminal, a few plain lines elsewhere; `LEXFED_NO_PROGRESS` in
-the environment leaves both out. The first Ctrl-C ends the training after the current
-round, the second at once. A release that is cut off while it is written stays charged,
-so nobody should have to cut it off to get the machine back.
+the environment leaves both out. A release that is cut off while it is written stays
+charged, so the first Ctrl-C ends the training after the current round.
 """
 
 import os

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one way from commands to a terminal: hidden characters are spelled out.
 
-`shielded` puts itself in the place of `sys.stdout` and `sys.stderr`, so that every
-print goes through it, a traceback and the words of a library too: a command cannot
-forget to escape. Colours and cursor movements of our own go by `act`, which takes
-them from a fixed list and no text.
+`shielded` puts itself in the place of `sys.stdout` and `sys.stderr`, so that a command
+cannot forget to escape. Colours and cursor movements of our own go by `act`, which
+takes them from a fixed list and no text.
 
 Right-to-left letters are shown, but they would take numbers beside them along: in a
 terminal with bidirectional text, `ALEPH 0.4 400` shows 400 first. Marks around them

@@ -13,10 +13,8 @@
 Names of sites (`parties.json`), sealed receipts, private keys, the journal and metrics
 stay in the run folder. Files enter because the log cites them and not because they lie
 in the folder, so nothing slips in; the same evidence gives the same bytes on every
-machine: fixed order, fixed times, no compression.
-
-In `VERIFY.txt` checks are made first at once, then by hand, without lexfed. Commands
-are lines that begin with four spaces; they run in a POSIX shell in the unpacked folder.
+machine: fixed order, fixed times, no compression. Commands of `VERIFY.txt` are lines
+that begin with four spaces, for a POSIX shell in the unpacked folder.
 """
 
 import io

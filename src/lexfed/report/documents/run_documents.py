@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making the documents of a run: verify, write, and log page and bundle.
-
-    report.html               the page (`html`), and `report.pdf` on request
-    dpia.md                   draft of the impact assessment (`dpia`)
-    record-of-processing.csv  record of processing, Art. 30 (`csv`)
-    model-card.md             model card (`card`)
-    privacy-statement.json    the claim, byte for byte as logged (`statement`)
-    evidence.zip              bundle for auditors (`evidence`)
+"""Making the documents of a run (`NAMES`): verify, write, and log page and bundle.
 
 Everything comes from a log that was verified a moment ago. If a check failed, only the
 page is made, and it says so first: the other documents would repeat numbers that

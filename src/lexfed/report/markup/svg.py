@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A few shapes of SVG, and the drawings of the report made of them.
 
-Text stays text, and no colour is needed to read a figure. Figures are part of the page,
-so they use its fonts and classes (`ink`, `thin`, `limit`, `muted` in `report.css`) and
-carry a title that screen readers speak. Each scope has a panel of its own, because the
-record's epsilon and a tier's belong to different relations and must not be compared on
-one axis.
+No colour is needed to read a figure. Figures use the fonts and classes of the page
+(`report.css`) and carry a title that screen readers speak. Each scope has a panel of
+its own, because the record's epsilon and a tier's belong to different relations and
+must not be compared on one axis.
 """
 
 import math

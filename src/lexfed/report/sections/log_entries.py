@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log as the report shows it: its identity, every entry, and a way to the root.
 
-The identity is enough to find the log again and to compare copies. Entries take a line
-or two each, in the appendix that numbers link to.
-
 For one entry the way to the root is drawn, so that a person can redo it by hand. At
 each level the hash so far is joined with its sibling, `SHA256(0x01 || left || right)`.
 A sibling on the left covers earlier entries, one on the right later ones
-[RFC 6962, 2.1.1]. Levels at which a subtree stands alone at the right edge have no
-sibling and no step.
+[RFC 6962, 2.1.1]. Levels at which a subtree stands alone at the right edge have none.
 """
 
 import re
