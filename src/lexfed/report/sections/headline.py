@@ -3,12 +3,7 @@
 
 from dataclasses import dataclass
 
-from lexfed.audit.entries import (
-    Document,
-    PolicyEntry,
-    PrivacyTest,
-    RefusalEntry,
-)
+from lexfed.audit.entries import Document, PolicyEntry, PrivacyTest, RefusalEntry
 from lexfed.audit.verify import Status
 from lexfed.report.dossier import Dossier
 from lexfed.report.sections.certificate import certificate
