@@ -38,8 +38,7 @@ _SHOW_NOTHING = frozenset(
 )
 _MOST_MARKS = 4
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
-_VIRAMA = 9
-"""Canonical combining class of the sign that lets consonants join."""
+_VIRAMA = 9  # canonical combining class of the sign that lets consonants join
 
 TablePath = tuple[str | int, ...]
 """Keys and positions that lead to a text in tables."""

@@ -88,8 +88,7 @@ COUNTED_OFF = 0.5
 LEAST_OVERLAP_WEIGHT = 1.0 - COUNTED_OFF
 """The smallest weight; sites refuse to be given a smaller one."""
 
-_MEMORY = 0.5
-"""Part of an overlap factor that the next sketch keeps."""
+_MEMORY = 0.5  # part of an overlap factor that the next sketch keeps
 
 
 @dataclass(frozen=True)

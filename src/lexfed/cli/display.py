@@ -28,8 +28,7 @@ _TIER_WORDS = {
     Tier.NON_PERSONAL: "free",
     Tier.IDENTIFIER: "identifiers dropped",
 }
-_IMPORTANCES_SHOWN = 4
-"""Columns that are named, the most important first."""
+_IMPORTANCES_SHOWN = 4  # columns that are named, the most important first
 _METRICS = {
     "uncovered": "on test rows that the guarantee does not cover",
     "public": "on public test rows",

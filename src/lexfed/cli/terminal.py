@@ -29,8 +29,7 @@ _SEQUENCES: dict[Action, str] = {
     "line start": "\r",
     "erase to line end": "\x1b[K",
 }
-_LINES = "\n\t"
-"""Control characters that only lay out text of several lines."""
+_LINES = "\n\t"  # control characters that only lay out text of several lines
 _ORDINARY = re.compile(r"[\n\t -~]*")
 _LEFT_TO_RIGHT = "\u200e"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+(?: [^\x00-\x7f]+)*")

@@ -53,8 +53,7 @@ from lexfed.report.markup.page_templates import template_environment
 from lexfed.report.sections.headline import headline
 from lexfed.terms import DIGEST
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time a ZIP file can state."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a ZIP file can state
 
 MAX_TOKEN = 1 << 16
 """Bytes of the longest time stamp that is taken along."""

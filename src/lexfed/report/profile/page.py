@@ -30,8 +30,7 @@ from lexfed.sketch.profile.federation_profile import ColumnProfile, FederationPr
 
 _NOTHING = Markup("")
 _QUARTILES = {0.25: "first quarter", 0.5: "half, the median", 0.75: "three quarters"}
-_VALUES = 40
-"""So many values of a column are drawn."""
+_VALUES = 40  # so many values of a column are drawn
 
 _PAIRS = 40
 """So many pairs of sites are listed, those that are most alike or apart first."""

@@ -30,19 +30,14 @@ from lexfed.sketch.profile.answers import (
 WIDTH = 720.0
 _LEFT, _RIGHT = 52.0, WIDTH - 8.0
 _TOP, _BASE = 14.0, 158.0
-_BOX = 184.0
-"""Height at which the box of the quartiles lies."""
-
+_BOX = 184.0  # height at which the box of the quartiles lies
 _LABELS, _HEIGHT = 208.0, 214.0
 _NOISY = 0.2
 """Intervals larger than this share of the highest bar make bars be put together."""
 
 _FEWEST = 8
-_TOWERS = 3.0
-"""A bar so many times as high as the next one is cut."""
-
-_SEEN = 0.02
-"""Unless the next one is hardly anything beside it."""
+_TOWERS = 3.0  # a bar so many times as high as the next one is cut
+_SEEN = 0.02  # unless the next one is hardly anything beside it
 
 
 def histogram(

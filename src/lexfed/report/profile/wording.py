@@ -18,11 +18,8 @@ NOTES: Mapping[ColumnNote, str] = {
     "list may lack some",
 }
 
-_WORD = 30
-"""Longer values are cut where several stand together."""
-
-_SMALLEST, _LARGEST = -4, 7
-"""Powers of ten between which numbers are written out."""
+_WORD = 30  # longer values are cut where several stand together
+_SMALLEST, _LARGEST = -4, 7  # powers of ten between which numbers are written out
 
 
 def number(value: float, precision: float) -> str:

@@ -31,9 +31,7 @@ SPLIT_VIEW = (
 )
 
 _DIGEST = re.compile(f"^{DIGEST}$")
-
-_MOST = 6
-"""Items of a list that are spelled out."""
+_MOST = 6  # items of a list that are spelled out
 
 _ELSEWHERE = {
     "round": ("stage", "delta", "accountant", "budgets", "tags"),

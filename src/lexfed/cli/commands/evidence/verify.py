@@ -14,8 +14,7 @@ from lexfed.errors import RunFolderError, system_reason
 if TYPE_CHECKING:
     from lexfed.audit.verify import RunVerdict
 
-_MOST = 1 << 20
-"""Bytes of a trust file or checkpoint; real ones have a few hundred."""
+_MOST = 1 << 20  # bytes of a trust file or checkpoint; real ones have a few hundred
 
 
 def verify(

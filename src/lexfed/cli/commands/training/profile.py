@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     )
 
 PAGE = "profile.html"
-
-_WIDEST = 28
-"""Longer names are cut."""
-
-_PAIRS = 10
-"""So many pairs of sites are shown, those with the most in common first."""
+_WIDEST = 28  # longer names are cut
+_PAIRS = 10  # so many pairs of sites are shown, those with the most in common first
 
 
 def profile(
