@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer pipeline of a release: grid, exact sums, noise or shares of it, descale.
 
-Each coordinate has the grid and the noise of its group and is treated alone, so
-nothing spans two groups.
+Each coordinate has the grid and the noise of its group and is treated alone, so nothing
+spans two groups.
 
 Masked sums are taken modulo 2^b, so their integers must be short. Their grids are
-therefore coarser (`FINENESS`), which costs less than 1 % of the clip. Every group keeps
-its own clip, step and sigma in the one vector that is masked.
+therefore coarser (`FINENESS`), which costs less than 1 % of the clip.
 """
 
 from collections.abc import Sequence
@@ -99,10 +98,7 @@ def noised_by_site(
 def grid_in_ring(grid: Grid, units: int, cohort: NoiseCohort) -> Grid:
     """Return a grid whose sums fit the widest ring, with as much room as there is.
 
-    Args:
-        grid: with room for many times the declared units; its fineness is not used.
-        units: the public number of units.
-        cohort: the sites that add noise.
+    The given grid has room for many times the declared units; its fineness is not used.
 
     Raises:
         ConfigError: if not even the declared units fit.

@@ -2,9 +2,8 @@
 """Messages between coordinator and sites.
 
 A `Query` asks every site for one contribution to one release; a site answers with a
-`Reply` (its sum on the integer grid) or a `Refusal` (a reason, and nothing computed).
-Messages are immutable and have one byte form, a safetensors file: an open format that
-holds arrays and cannot hold code.
+`Reply` (its sum on the integer grid) or a `Refusal` (nothing was computed). Messages
+have one byte form, a safetensors file: an open format that cannot hold code.
 """
 
 import base64
@@ -71,7 +70,6 @@ class Query:
         log: origin of the run's audit log, which receipts are bound to.
         round: number of the round, from 1.
         tower: index of the tower that is being trained.
-        stage: index of the programme's stage the round belongs to.
         step: place of the round within its stage, from 0.
         release: the charge for the round; None without privacy.
         model: released so far; the towers below `tower` are final.
@@ -97,14 +95,11 @@ class Query:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Query":
-        """Return the message that was sent.
+        """Return the message that was sent; any exception for bytes that are no query.
 
         Guarantees:
             Every value beside the model and the arrays is of its own type: no truth
             value or fraction stands for a number, and nothing empty for a release.
-
-        Raises:
-            Exception: of any kind, for bytes that are no query.
         """
         model, plain, arrays = towers.from_bytes(content)
         head = vars(_QueryHead.model_validate(plain))
@@ -118,8 +113,7 @@ class Reply:
     """A site's sum of clipped contributions on the integer grid.
 
     Attributes:
-        noised: whether the site has added the release's noise itself
-            (`trust = "local"`).
+        noised: whether the site has added the release's noise itself.
         receipt: the site's signed statement about this round; empty where no single
             site answers, because all are simulated as one.
         salt: opens the receipt's commitment to the sum; empty without a receipt.
@@ -178,11 +172,7 @@ def answer_to_bytes(answer: Reply | Refusal) -> bytes:
 
 
 def answer_from_bytes(content: bytes) -> Reply | Refusal:
-    """Return the answer that a site sent.
-
-    Raises:
-        Exception: of any kind, for bytes that are no answer.
-    """
+    """Return a site's answer; any exception for bytes that are none."""
     size = int.from_bytes(content[:8], "little")
     head = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
     if "reason" in head:

@@ -2,11 +2,9 @@
 """The programme: everything that is fixed and public before the first round.
 
 Sites and coordinator build the same programme from the configuration and the public
-declarations, and every query carries its hash. It holds the sequence of stages (label
-rate, column statistics, training rounds of tower 1, then of tower 2, ...), the priced
-release of every round, the integer grids, and the public constants of the learner.
-Nothing in it depends on data, so the guarantee of the whole run is known before it
-starts (filter F0: a pre-committed envelope).
+declarations, and every query carries its hash. Nothing in it depends on data, so the
+guarantee of the whole run is known before it starts (filter F0: a pre-committed
+envelope).
 
 A round stands at a place: a stage and a step within it. A stage may end before its last
 planned step, and under a filter it may have further ones. Everything about a release is
@@ -17,6 +15,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -36,8 +35,6 @@ from lexfed.terms import Guarantee, Mechanism, StepSchedule, Trust, Unit
 
 SITE_WEIGHTS = "site_weights"
 """Name of the weights of sites in a query, and in a run's memory."""
-
-_UNWEIGHED = ("sketch", "metrics")
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,10 @@ class Stage:
     """Rounds of one kind for one tower, and how much each site takes part in them.
 
     A site with a stricter budget than the plan's takes part with a smaller weight or
-    rate (`lexfed.budget.sites`), and may save in the first rounds what it
-    spends later. Its charge is computed here, from the same numbers as its sum.
+    rate (`lexfed.budget.sites`), and may save in the first rounds what it spends later.
+    Its charge is computed here, from the same numbers as its sum.
 
     Attributes:
-        name: shown in progress lines and plans.
         sampling_rate: highest probability that a unit takes part in a round.
         weights: public weight of each site's sum, at most 1; the site's charge is
             smaller by as much. At weight 0 a site contributes nothing.
@@ -80,9 +76,6 @@ class Stage:
         extra: rounds beyond the planned ones that a filter may admit.
         phases: the first rounds, where some sites save; in order.
         tables: those of a stage of kind `sketch`, one for each group.
-
-    Raises:
-        ValueError: if a table does not fit its block.
     """
 
     name: str
@@ -196,10 +189,7 @@ class Stage:
 
     @cached_property
     def rounding(self) -> float:
-        """The error of grid and float sums per contribution, in contributions.
-
-        It does not shrink with a unit's share (`unit_factors`).
-        """
+        """The error of grid and float sums, in contributions; no share shrinks it."""
         if self.releases[0] is None:
             return 0.0
         return max(_fixed(b.grid) / (b.grid.clip - _fixed(b.grid)) for b in self.blocks)
@@ -265,10 +255,7 @@ def _fixed(grid: Grid) -> float:
 
 @dataclass(frozen=True)
 class ClassScale:
-    """The factor, at most 1, on contributions of a class of records.
-
-    `where` is the public rule that makes a unit a member.
-    """
+    """The factor, at most 1, on contributions of units where a public rule holds."""
 
     name: str
     where: str
@@ -281,7 +268,6 @@ class Programme:
 
     Attributes:
         shapes: the towers, least sensitive first.
-        stages: in the order in which they are run.
         groups: for `grouped`, the group of every slot; else empty.
         float32: whether gradients are computed in single precision.
         follows_rule: whether towers are trained by `lexfed.models.rule`.
@@ -363,10 +349,7 @@ class Programme:
         return 1.0 if self.cohort is None else present / self.cohort.honest
 
     def without(self, stage: Stage, missing: Collection[str]) -> Stage:
-        """Return a stage with the divisor of sums in which sites are missing.
-
-        From public numbers alone: units, weights and rates of the sites.
-        """
+        """Return a stage whose divisor leaves out missing sites, by public numbers."""
         if not missing:
             return stage
         parts = _expected_parts(stage, self._units)
@@ -378,15 +361,12 @@ class Programme:
         return replace(stage, divisor=stage.divisor * present / math.fsum(parts))
 
     def is_weighed(self, stage: int) -> bool:
-        """Return True if queries of a stage carry weights of sites (`SITE_WEIGHTS`).
-
-        They follow from released tables of keys, so it is those after the keys.
-        """
+        """Return True if queries of a stage carry `SITE_WEIGHTS`: those after keys."""
         if self.sketching.weights == "none":
             return False
         before = (table for each in self.stages[:stage] for table in each.tables)
         asked = any(table.domain == "keys" for table in before)
-        return asked and self.stages[stage].kind not in _UNWEIGHED
+        return asked and self.stages[stage].kind not in ("sketch", "metrics")
 
     def weighted(
         self, stage: Stage, weights: Floats, persons: Floats | None = None
@@ -396,12 +376,8 @@ class Programme:
         The divisor follows from public units, weights and rates, as in `without`. Where
         sizes of sites are private, all have the same public units. Sites that overlap
         are then weighed less and are larger than that, so sums would be divided by too
-        much: the sizes that keys of persons showed are used instead.
-
-        Args:
-            stage: of the programme.
-            weights: of the sites.
-            persons: at each site, as released with the weights; None if nothing was.
+        much: the `persons` at each site are used instead, if they were released with
+        the weights.
         """
         units = self._units
         if persons is not None and persons.any() and len(set(units)) == 1:
@@ -420,23 +396,16 @@ class Programme:
     def charges(self, *sites: int) -> tuple[tuple[Release, int], ...]:
         """Return the releases of the whole programme, in order: the envelope.
 
-        Args:
-            *sites: places of sites, for the most that one of them is charged for;
-                without any: the plan.
+        With places of sites, it is the most that one of them is charged for; else the
+        plan.
         """
-        charges: list[tuple[Release, int]] = []
-        for stage in self.stages:
-            for step, planned in enumerate(stage.releases):
-                release = planned
-                if sites:
-                    release = stage.at(step).release_for(planned, *sites)
-                if release is None:
-                    continue
-                if charges and charges[-1][0] == release:
-                    charges[-1] = (release, charges[-1][1] + 1)
-                else:
-                    charges.append((release, 1))
-        return tuple(charges)
+        charges = (
+            stage.at(step).release_for(planned, *sites) if sites else planned
+            for stage in self.stages
+            for step, planned in enumerate(stage.releases)
+        )
+        charged = (release for release in charges if release is not None)
+        return tuple((release, len([*same])) for release, same in groupby(charged))
 
     @cached_property
     def digest(self) -> str:

@@ -16,14 +16,12 @@ later query, and warnings of drift and of persons at several sites. After a drif
 towers keep the most noise of their range: steering was made for the population that was
 declared.
 
-A table that follows up an earlier one needs numbers, which its query carries:
+A table that follows up an earlier one needs numbers of earlier releases, which its
+query carries. A site checks every one of them before it looks at its data:
 
     ends.i      lowest and highest value of the bins of table i
     prefixes.i  MOST_PREFIXES prefixes of level - 1 pairs each; -1 where there are fewer
     chosen.i    the watched column that is counted (`coordinator.sketch_learner`)
-
-The coordinator takes them from earlier releases; a site takes nothing for granted and
-checks every one of them before it looks at its data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +55,6 @@ class SketchSchedule:
     Attributes:
         share: part of a tower's budget that its sketches take; 0: there are none.
         every: before how many towers there is one look at columns.
-        weights: the rule of the weights of sites.
         columns: how many columns a look has room for.
         persons: whether keys of persons are counted.
         watched: the columns that may be looked at.
@@ -149,8 +146,8 @@ def next_question(
 ) -> dict[str, Floats] | None:
     """Return the numbers for the query of a stage, from all releases before it.
 
-    None if there is nothing to ask: all its tables are follow-ups, and the earlier ones
-    showed nothing. Then nothing is spent.
+    None if there is nothing to ask, hence to spend: all its tables are follow-ups, and
+    the earlier ones showed nothing.
     """
     arrays: dict[str, Floats] = {}
     open_tables = 0
