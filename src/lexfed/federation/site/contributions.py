@@ -61,12 +61,8 @@ def contribute(
 ) -> Tensor:
     """Return the cohort's sum for this query, before the grid and before noise.
 
-    Args:
-        query: was checked.
-        programme: agreed on before the first round.
-        cohort: the units that take part, those of a site next to each other.
-        site_weights: public weight of each site of the cohort, at most 1.
-        places: of those sites in the programme.
+    The query was checked; units of a site of the cohort stand next to each other. Each
+    site has its public weight, at most 1, and its place in the programme.
     """
     stage = programme.stages[query.stage]
     if stage.kind == "sketch":
@@ -97,12 +93,10 @@ def contribute(
 def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
     """Return the factors of the sums of some sites, by their places in the programme.
 
-    A query may carry one weight for each site. A site multiplies its clipped sum by its
-    own, so a contribution is no longer than the charged clip. `factors` are the public
-    factors of these sites, at most 1.
+    A query may carry one weight for each site, which multiplies its clipped sum.
 
     Guarantees:
-        At most the public factor.
+        At most the public factor, so no contribution is longer than the charged clip.
     """
     if SITE_WEIGHTS not in query.arrays:
         return factors
@@ -127,10 +121,7 @@ def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
 
 
 def _clip(vectors: Tensor, stage: Stage) -> Tensor:
-    """Clip each vector, group by group, to the charged clip less the grid's part.
-
-    A vector that is not finite contributes nothing.
-    """
+    """Clip each vector by groups to `clip_to`; one that is not finite becomes zero."""
     parts = []
     for block in stage.blocks:
         part = vectors[..., block.start : block.stop]

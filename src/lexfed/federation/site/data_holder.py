@@ -84,9 +84,8 @@ class Site:
         `"distributed"` it has its share of noise and leaves only masked.
         A round is answered once, and none before it afterwards, as long as what
         `keep` wrote down comes back as `answered`.
-        A receipt names the question and the charge and binds the site to its
-        sum, and tells nothing about data.
-        It is for the log that the site was opened for, and for no other.
+        A receipt names the question and the charge and binds the site to its sum,
+        tells nothing about data, and is for the log that the site was opened for.
     """
 
     def __init__(
@@ -101,19 +100,13 @@ class Site:
         answered: RoundPosition = NOWHERE,
         keep: PositionWriter = lambda _: None,
     ) -> None:
-        """Open a site.
+        """Open a site for a programme that it agreed to.
 
-        Args:
-            programme: which it agreed to.
-            data: its units.
-            ledger: of its releases; None without privacy.
-            sources: random bits by purpose.
-            signer: of its receipts; None where nobody asks for them.
-            every_answer: whether each answer is charged, also a second one to the same
-                round; by default unless the coordinator is trusted with the noise.
-            log: origin of the one log that its receipts are for.
-            answered: where it stands.
-            keep: gets the position before the site charges.
+        There is no ledger without privacy, and no signer where nobody asks for
+        receipts, which are for one `log` alone. With `every_answer` each answer is
+        charged, also a second one to the same round; by default unless the coordinator
+        is trusted with the noise. The site has `answered` already, and `keep` gets its
+        position before it charges.
         """
         self.name = data.name
         self._programme = programme
@@ -169,8 +162,7 @@ class Site:
 
         A ledger that grew only in rounds its site was asked in would tell who took
         part, which is what the coins keep secret: the end of its file would be the
-        site's last participation. Asked afterwards, a site has paid already. Returns
-        the refusal, if the ledger does not pay.
+        site's last participation. Asked afterwards, a site has paid already.
         """
         if self._coins_leave_out:
             try:
@@ -198,27 +190,17 @@ class Site:
     ) -> Reply | Refusal:
         """Return a reply with a receipt, which commits to its sum.
 
-        Where sums are masked, the masked vector is signed.
+        The receipt names the release of the query, which is the same for all sites,
+        since the round's entry must name it too; what this site pays may be less. Where
+        sums are masked, the masked vector is signed. Without privacy the query holds
+        values without noise, so it is not hashed.
         """
-        signer = self._signer
-        if signer is None or isinstance(answer, Refusal):
+        if self._signer is None or isinstance(answer, Refusal):
             return answer
         salt, bound = b"", None
         if self._programme.cohort is None:
             salt = secrets.token_bytes(receipts.SALT)
             bound = receipts.answer_digest(answer.content, salt)
-        receipt = self._receipt(query, content, bound, signer)
-        return replace(answer, receipt=receipt, salt=salt)
-
-    def _receipt(
-        self, query: Query, content: bytes, answer: str | None, signer: Signer
-    ) -> bytes:
-        """Return the site's signed statement that it answers this round.
-
-        It names the release of the query, which is the same for all sites, since the
-        round's entry must name it too. What this site pays may be less. Without privacy
-        the query holds values without noise, so it is not hashed.
-        """
         event = None if query.release is None else ChargedEvent.of(query.release)
         receipt = receipts.Receipt(
             log=self._log,
@@ -229,9 +211,10 @@ class Site:
             clips=() if event is None else tuple(g.clip for g in event.groups),
             charged=0 if self._ledger is None else len(self._ledger.events()),
             event=None if event is None else event.digest,
-            answer=answer,
+            answer=bound,
         )
-        return receipts.sign(receipt, signer)
+        signed = receipts.sign(receipt, self._signer)
+        return replace(answer, receipt=signed, salt=salt)
 
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
@@ -259,10 +242,9 @@ class Site:
     def _agreed(self, query: Query) -> bool:
         """Return True if the programme has such a question at this place.
 
-        The shapes say which slots a tower reads. They come with the query, so they
-        are compared: a tower that reads a more sensitive tier than its release is
-        charged for would break every claim about that tier. So are the lengths of all
-        arrays (`is_well_formed`).
+        The shapes that come with the query are compared: a tower that reads a more
+        sensitive tier than its release is charged for would break every claim about
+        that tier. So are the lengths of all arrays (`is_well_formed`).
         """
         stages = self._programme.stages
         if not 0 <= query.stage < len(stages):
@@ -280,10 +262,7 @@ class Site:
         )
 
     def _of_own_shapes(self, query: Query) -> Query:
-        """Return an agreed query with the programme's own shapes in its model.
-
-        Those of the message are equal to them, but 1.0 is equal to 1 and no index.
-        """
+        """Return a query of the site's own shapes: 1.0 equals 1 and is no index."""
         pairs = zip(query.model.towers, self._programme.shapes, strict=True)
         towers = tuple(replace(tower, shape=own) for tower, own in pairs)
         return replace(query, model=replace(query.model, towers=towers))
@@ -296,10 +275,8 @@ class Site:
         received an answer asks for the next round. An answer that leaves at once
         (`every_answer`) is given once. Several if a client was left out of rounds by
         the coordinator's coins: it pays for the planned ones too, since not being asked
-        is what the coins keep secret.
-
-        Returns:
-            None instead of a tuple, if the round is not the next one of the ledger.
+        is what the coins keep secret. None if the round is not the next one of the
+        ledger.
         """
         stage = self._programme.stages[query.stage].at(query.step)
         own = stage.release_for(query.release, self._place)
@@ -355,28 +332,20 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
     lengths = dict(_kind_lengths(query, programme))
     if programme.is_weighed(query.stage):
         lengths[SITE_WEIGHTS] = len(programme.sites)
-    tables = programme.stages[query.stage].tables
     return (
         _is_vector(query.model.intercept, programme.shapes[0].outputs)
         and all(map(_is_whole, query.model.towers))
         and query.arrays.keys() == lengths.keys()
         and all(_is_vector(query.arrays[name], size) for name, size in lengths.items())
-        and (not tables or are_follow_ups(tables, query.arrays))
-        and (not tables or _may_be_chosen(query, programme))
-        and are_weights(query.arrays.get(SITE_WEIGHTS, _NO_WEIGHTS))
+        and are_follow_ups(programme.stages[query.stage].tables, query.arrays)
+        and _may_be_chosen(query, programme)
+        and are_weights(query.arrays.get(SITE_WEIGHTS, np.zeros(0)))
         and (query.kind != "update" or query.arrays["learning_rate"][0] > 0.0)
     )
 
 
-_NO_WEIGHTS = np.zeros(0)
-
-
 def are_weights(array: NDArray[Any]) -> bool:
-    """Return True if a site takes these weights.
-
-    Guarantees:
-        None is above 1, nor below the least.
-    """
+    """Return True if a site takes these weights: none above 1 or below the least."""
     return bool(((array >= LEAST_OVERLAP_WEIGHT) & (array <= 1.0)).all())
 
 

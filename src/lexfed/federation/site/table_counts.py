@@ -49,10 +49,9 @@ def batch_sums(
     site_weights: Tensor,
     places: Sequence[int],
 ) -> Tensor:
-    """Return the sum over all sites of a cohort, each on the grid by itself.
+    """Return the sum over all sites of a cohort; arguments are those of `contribute`.
 
-    Where the unit is the client, all units of a site count as one together. The
-    arguments are those of `contribute`.
+    Where the unit is the client, all units of a site count as one together.
 
     Guarantees:
         The sum over sites is the sum of each site's own sum, to the bit.
@@ -78,22 +77,16 @@ def table_sums(
     place: int,
     watched: Sequence[WatchedColumn] = (),
 ) -> Tensor:
-    """Return the sum of one site's units in all tables of a stage.
+    """Return the sum of one site's units in all tables of a stage of sketches.
 
-    Args:
-        stage: of sketches.
-        arrays: ends and prefixes; they were checked.
-        site: the units of one site. Their `shares`, if any, are what each one's
-            contribution is multiplied by, at most 1.
-        place: of the site in the programme.
-        watched: the columns that a query may choose from.
+    The arrays were checked. The site's units are multiplied by their `shares`, if any,
+    at most 1; `place` is the site's in the programme, and a query may choose from the
+    `watched` columns. Raises a `ValueError` if keys are counted and the units have
+    none.
 
     Guarantees:
         A unit moves the block of a table by at most its clip, whatever it holds.
         The same units give the same sum to the bit, in any order and any slices.
-
-    Raises:
-        ValueError: if keys are counted and the units have none.
     """
     total = np.zeros(stage.dimension)
     blocks = list(zip(stage.tables, stage.blocks, strict=True))
@@ -130,10 +123,10 @@ def on_grid(total: Tensor, stage: Stage, factor: float) -> Tensor:
 
 
 def cells_of(table: RequestedTable, inputs: Tensor, asked: Floats) -> Integers:
-    """Return the cell of every row of every unit, [units, places].
+    """Return the cell of every row of every unit, [units, places], but for keys.
 
-    The table counts no keys; `inputs` are slots, [units, places, slots], and `asked`
-    the ends of the bins, or prefixes.
+    `inputs` are slots, [units, places, slots], `asked` the ends of the bins, or
+    prefixes.
 
     Guarantees:
         Every cell is one of the table's, whatever the inputs are.
