@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator's question in a stage, and its learning from the release.
 
-The state of learning is a `Progress`: the released model and a few released vectors.
-`question` and `estimates` are functions of it and of the programme's public constants;
-they never see data, so whatever they do is post-processing and costs nothing.
+Both are functions of the `Progress` and of the programme's public constants; they never
+see data, so whatever they do is post-processing and costs nothing.
 """
 
 import math
@@ -55,10 +54,7 @@ class Learner:
         return Progress(0, model, {})
 
     def release(self, progress: Progress, most_noise: bool = False) -> Release | None:
-        """Return the event of the next round, with the noise that steering chose.
-
-        With `most_noise` it is the most noise of the range instead.
-        """
+        """Return the next round's event, with the noise of steering or the most."""
         stage = self._programme.stages[progress.stage]
         planned = stage.planned(progress.step)
         if not self._programme.steers(stage):
@@ -80,21 +76,17 @@ class Learner:
 
     def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         """Return the model and the numbers that sites need to answer a round."""
-        model, arrays = self._question(progress)
-        return model, {**arrays, **self._sketches.weights(progress)}
-
-    def _question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         stage = self._programme.stages[progress.stage]
+        model, arrays = progress.model, dict[str, Floats]()
         if stage.kind == "gradient" and self._programme.networks:
-            return self._network_question(stage, progress)
-        if stage.kind in ("gradient", "update"):
+            model, arrays = self._network_question(stage, progress)
+        elif stage.kind in ("gradient", "update"):
             arrays = self._descent.question(stage, progress.memory, progress.step)
-            return progress.model, arrays
-        if stage.kind == "residuals":
-            return progress.model, self._residuals_question(stage, progress)
-        if stage.kind == "sketch":
-            return progress.model, self._sketches.question(progress) or {}
-        return progress.model, {}
+        elif stage.kind == "residuals":
+            arrays = self._residuals_question(stage, progress)
+        elif stage.kind == "sketch":
+            arrays = self._sketches.question(progress) or {}
+        return model, {**arrays, **self._sketches.weights(progress)}
 
     def learn(
         self,
@@ -108,43 +100,34 @@ class Learner:
         `missing` are sites that are not in the sum although they were asked.
         """
         stage = self._programme.stages[progress.stage]
-        after = self._learned(stage, progress, release, released, missing)
-        return after.after_round(progress.stage, progress.step)
-
-    def _learned(
-        self,
-        stage: Stage,
-        progress: Progress,
-        release: Release | None,
-        released: Floats,
-        missing: Collection[str],
-    ) -> Progress:
         now = self._sketches.counted(stage.at(progress.step), progress)
         now = self._programme.without(now, missing)
         divisor = now.divisor_of(release)
         mean = released / divisor
         deviation = self._noise(release, len(missing)) / divisor
         if stage.kind == "labels":
-            return self._learn_labels(stage, progress, mean, deviation)
-        if stage.kind == "importance":
-            return self._learn_importance(stage, progress, mean, deviation)
-        if stage.kind == "metrics":
-            return progress.remember({"histogram": released})
-        if stage.kind == "sketch":
+            after = self._learn_labels(stage, progress, mean, deviation)
+        elif stage.kind == "importance":
+            after = self._learn_importance(stage, progress, mean, deviation)
+        elif stage.kind == "metrics":
+            after = progress.remember({"histogram": released})
+        elif stage.kind == "sketch":
             memory = self._sketches.learned(progress, release, released, len(missing))
-            return replace(progress, memory=memory)
-        if stage.kind == "moments":
+            after = replace(progress, memory=memory)
+        elif stage.kind == "moments":
             state = self._state(stage, progress)
             state = estimates.learn_moments(self._facts(stage), state, mean, deviation)
-            return progress.remember(state.to_memory(stage.tower))
-        if stage.kind == "residuals":
-            return self._learn_residuals(stage, progress, mean, deviation)
-        if self._programme.networks:
-            return self._learn_network(stage, progress, mean)
-        tower = progress.model.towers[stage.tower]
-        descent = DescentRelease(now, progress.step, release, mean)
-        tower, memory = self._descent.learn(descent, tower, progress.memory)
-        return replace(progress, memory=memory).with_tower(stage.tower, tower)
+            after = progress.remember(state.to_memory(stage.tower))
+        elif stage.kind == "residuals":
+            after = self._learn_residuals(stage, progress, mean, deviation)
+        elif self._programme.networks:
+            after = self._learn_network(stage, progress, mean)
+        else:
+            tower = progress.model.towers[stage.tower]
+            descent = DescentRelease(now, progress.step, release, mean)
+            tower, memory = self._descent.learn(descent, tower, progress.memory)
+            after = replace(progress, memory=memory).with_tower(stage.tower, tower)
+        return after.after_round(progress.stage, progress.step)
 
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
@@ -179,10 +162,10 @@ class Learner:
         weights, bias = estimates.weights_and_bias(facts, scales, state)
         flat = np.concatenate([weights.T.ravel(), bias])
         tower = progress.model.towers[stage.tower]
-        if self._programme.networks:
-            tower = replace(tower, skip=flat)
-        else:
-            tower = replace(tower, parameters=flat)
+        networks = self._programme.networks
+        tower = (
+            replace(tower, skip=flat) if networks else replace(tower, parameters=flat)
+        )
         after = progress.with_tower(stage.tower, tower)
         return after.remember(state.to_memory(stage.tower))
 

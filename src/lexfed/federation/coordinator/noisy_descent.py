@@ -2,9 +2,8 @@
 """Noisy descent of a tower: the question to the sites, and the step from the release.
 
 For towers that no rule trains: gradients of persons, or updates of clients. Where it is
-asked for, noise, clip and step follow the tower's own releases (`budget.adaptation`).
-There released means meet public facts about them: the noise they carry, the clip, the
-radius that contributions were divided by, and where the clip bits stand.
+asked for, noise, clip and step follow the tower's own releases
+(`budget.tower_steering`).
 """
 
 import math
@@ -28,10 +27,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class DescentRelease:
-    """A release of a descending tower at a step of a stage.
-
-    `mean` are the released numbers, divided by their public divisor.
-    """
+    """A descending tower's release at a step; `mean` is over the public divisor."""
 
     stage: Stage
     step: int
@@ -150,9 +146,8 @@ class NoisyDescent:
 
     def _descent(self, stage: Stage) -> Descent:
         programme = self._programme
-        default = default_learning_rate(programme.unit)
         return Descent(
-            learning_rate=programme.learning_rate or default,
+            programme.learning_rate or default_learning_rate(programme.unit),
             momentum=programme.momentum,
             schedule=programme.learning_rate_schedule,
             rounds=len(stage.releases),

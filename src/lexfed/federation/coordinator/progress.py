@@ -5,9 +5,8 @@
     sketch.s.t.asked     ends of its bins, or its prefixes
     sketch.s.t.variance  of the noise on every cell
 
-A person's contribution is scaled to leave room for rounding in the charged clip
-(`Stage.shrinking`); counts are released sums over that scale, so that a person counts
-one.
+Counts are released sums over the scale of contributions (`Stage.shrinking`), so that a
+person counts one.
 """
 
 from collections.abc import Mapping
@@ -32,11 +31,8 @@ Memory = Mapping[str, NDArray[Any]]
 class Progress:
     """The state of a run: a function of released values and public facts.
 
-    Attributes:
-        done: rounds of the programme that are over, whether released or lost.
-        memory: released vectors beside the model, by name.
-        stage: stage of the next round, unless it is over.
-        step: place of the next round in that stage.
+    `done` rounds of the programme are over, whether released or lost; the next one is
+    at `step` of `stage`, unless that is over. `memory` has released vectors by name.
     """
 
     done: int
@@ -90,8 +86,8 @@ def table_memory(
 ) -> dict[str, Floats]:
     """Return the memory of a release of the stage with this index.
 
-    `arrays` are those of its query, and `loudness` is the variance of the noise over
-    the charged variance.
+    `arrays` are those of its query, `loudness` the variance of noise over the charged
+    one.
     """
     memory: dict[str, Floats] = {}
     for place, (table, block, scale) in enumerate(

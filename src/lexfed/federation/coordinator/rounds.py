@@ -2,8 +2,8 @@
 """The coordinator: asks the next query, adds noise to the sum, learns from the release.
 
 It knows no network and no files. The driver (`lexfed.run`) takes a `RoundRequest` from
-`next`, makes its event durable, brings the query to the sites, and hands the answers
-to `receive`. Everything the coordinator knows of the data are the released sums.
+`next`, makes its event durable, brings the query to the sites, and hands the answers to
+`receive`. Everything the coordinator knows of the data are the released sums.
 """
 
 from collections import Counter
@@ -59,10 +59,9 @@ class Coordinator:
         progress: Progress,
         log: str = "",
     ) -> None:
-        """Continue a run from a state.
+        """Continue a run from a state; without privacy there is no ledger.
 
-        Without privacy there is no ledger. `sources` give random bits by purpose; `log`
-        is the origin of the audit log, which sites' receipts are bound to.
+        `log` is the origin of the audit log, which sites' receipts are bound to.
         """
         self._programme = programme
         self._digest = programme.digest
@@ -80,9 +79,8 @@ class Coordinator:
     def next(self, charged: bool = False) -> RoundRequest | None:
         """Return the next round, charged to the ledger, or None when all are done.
 
-        Args:
-            charged: the round was charged before an interruption and nothing of it
-                left the process, so it is run under that charge.
+        A round that was `charged` before an interruption, and of which nothing left the
+        process, is run under that charge.
 
         Raises:
             Refused: if the round would overspend; nothing was computed.
@@ -144,8 +142,7 @@ class Coordinator:
     def _fits(self, paid: Sequence[Release], release: Release | None) -> bool:
         """Return True if a stage's part of a filter's budget has room for a round.
 
-        Its part is the cost of its planned rounds. Other stages keep theirs, so a tower
-        cannot spend the part of a later one.
+        Its part is the cost of its planned rounds: a tower cannot spend a later one's.
         """
         if self._programme.guarantee == "envelope" or self._ledger is None:
             return True

@@ -2,8 +2,8 @@
 """The questions of sketch stages, and what a run makes of the released tables.
 
 Everything here is a function of released tables, of the released model and of public
-constants. So it is post-processing, and its later effects (weights of sites,
-more noise after a drift) is fixed before anything of the next round is computed.
+constants. So it is post-processing, and its later effects (weights of sites, more noise
+after a drift) are fixed before anything of the next round is computed.
 """
 
 from collections.abc import Iterator
@@ -139,8 +139,8 @@ def leading_columns(
 ) -> tuple[int, ...]:
     """Return the columns that the towers up to one lean on most, in their own order.
 
-    A column counts by the length of its weights, each times the public guess of how
-    far its slot moves. A tower whose weights belong to no single slots has none.
+    A column counts by the length of its weights, each times the public guess of how far
+    its slot moves. A tower whose weights belong to no single slots has none.
     """
     lengths: dict[int, float] = {}
     for one in model.towers[: tower + 1]:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels: bytes from a coordinator to sites and back, without their meaning.
-
-Every engine that moves messages between organisations is a `Channel`. The meaning of a
-message, its permission and its charge are decided on both ends of it.
-"""
+"""Channels: bytes from a coordinator to sites and back, without their meaning."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -23,8 +19,8 @@ class Channel(Protocol):
     ) -> Mapping[str, bytes]:
         """Bring one message to each named site; return the answers that came in time.
 
-        `most` is the longest answer that is taken, in bytes. A longer one is not read
-        where it comes from outside, and its site has not answered.
+        An answer of more than `most` bytes is not taken, nor read where it comes from
+        outside, and its site has not answered.
         """
         ...
 

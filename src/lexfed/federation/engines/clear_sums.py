@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: they bring a round's query to the sites and the answers back.
+"""Engines whose answers are readable: in one process, over a channel, and simulated.
 
-`inprocess` runs the very `Site` objects a deployment runs and passes them bytes.
-`simulation` computes all sites of a round in one batched program; under the same
-seeds both release the same numbers within one grid step (tests/federation).
-`OverChannel` asks sites that are elsewhere, some of which may not answer;
-`masked_sums.MaskedSums` does so where nobody may see a single answer.
+`InProcess` runs the very `Site` objects a deployment runs and passes them bytes.
+`Simulation` computes all sites of a round in one batched program. `OverChannel` asks
+sites that are elsewhere, some of which may not answer; `masked_sums.MaskedSums` does so
+where nobody may see a single answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,11 +40,7 @@ LossCause = Literal["site-lost", "site-refused", "site-blamed", "sum-out-of-boun
 
 
 class RoundLost(Exception):
-    """A round that was asked and released nothing; it stays charged.
-
-    `cause` tells whether sites were missing, refused, dealt shares that open nothing,
-    or made the sum leave its bound.
-    """
+    """A round that was asked and released nothing; it stays charged."""
 
     def __init__(self, message: str, cause: LossCause = "site-lost") -> None:
         super().__init__(message)
@@ -57,21 +52,16 @@ class Engine(Protocol):
     """Brings a query to the participating sites and returns their answers."""
 
     def prepare(self) -> None:
-        """Do the work that needs no charge, before a round is charged."""
-        ...
+        """Do the work that needs no charge, before a round is charged; here nothing."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
     ) -> Sequence[Reply | Refusal]:
-        """Return the answers; several sites may answer as one.
-
-        Raises:
-            RoundLost: if too few answer.
-        """
+        """Return the answers, or raise `RoundLost`; several sites may answer as one."""
         ...
 
 
-class InProcess:
+class InProcess(Engine):
     """Every site is an object in this process; messages travel as bytes.
 
     Guarantees:
@@ -81,9 +71,6 @@ class InProcess:
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._sites = {site.name: site for site in sites}
-
-    def prepare(self) -> None:
-        """Do nothing: the sites are in this process."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
@@ -100,8 +87,8 @@ class InProcess:
         ]
 
 
-class OverChannel:
-    """Sites that are elsewhere, and answer in the clear.
+class OverChannel(Engine):
+    """Sites that are elsewhere, and answer in the clear; `dropouts` of them may not.
 
     Guarantees:
         A reply enters a sum only if it is its site's, for this very question, with a
@@ -109,29 +96,17 @@ class OverChannel:
     """
 
     def __init__(
-        self,
-        programme: Programme,
-        channel: Channel,
-        dropouts: int,
-        check: CheckReceipt,
+        self, programme: Programme, channel: Channel, dropouts: int, check: CheckReceipt
     ) -> None:
-        """Take a channel; a round survives `dropouts` missing sites."""
         self._programme = programme
         self._channel = channel
         self._dropouts = dropouts
         self._check = check
 
-    def prepare(self) -> None:
-        """Do nothing: the channel is open."""
-
     def ask(
         self, query: Query, participants: Sequence[str]
     ) -> Sequence[Reply | Refusal]:
-        """Return the replies of the participating sites that answer.
-
-        Raises:
-            RoundLost: if more are missing than may be.
-        """
+        """Return the replies, or raise `RoundLost` if more are missing than may be."""
         content = query.to_bytes()
         stage = self._programme.stages[query.stage]
         most = longest_answer(stage.dimension)
@@ -189,7 +164,7 @@ def too_few(
     return RoundLost(f"{message}; site `{site}` refused: {reason}", "site-refused")
 
 
-class Simulation:
+class Simulation(Engine):
     """All sites of a round in one batched program, for experiments on one machine."""
 
     def __init__(
@@ -200,9 +175,6 @@ class Simulation:
         self._train = UnitBatch.of([site.train for site in data], dtype, scales)
         self._test = UnitBatch.of([site.test for site in data], dtype, scales)
         self._sources = sources
-
-    def prepare(self) -> None:
-        """Do nothing: there are no sites to wait for."""
 
     def ask(
         self, query: Query, participants: Sequence[str]

@@ -57,10 +57,7 @@ def seat_identity(signer: Signer) -> Identity:
 def epoch_settings(
     programme: Programme, log: str, sites: Mapping[str, bytes], coordinator: bytes
 ) -> EpochSettings:
-    """Return the settings of every epoch of a run, from the public keys of its parties.
-
-    The programme has a cohort; `log` is the origin of the run's audit log.
-    """
+    """Return the settings of every epoch of a run, from its parties' public keys."""
     cohort = programme.cohort
     if cohort is None:
         raise ValueError("expected a programme with noise in shares")
@@ -84,11 +81,8 @@ def epoch_settings(
 class MaskEpochs:
     """The epochs of masks of a run, as its coordinator sets them up.
 
-    Attributes:
-        identity: of the coordinator.
-        settings: agreed on by all, by epoch.
-        sites: public key of every site, by its name.
-        next_epoch: returns a number that no epoch of this run had, durably.
+    `sites` are public keys by name; `next_epoch` returns a number that no epoch of this
+    run had, durably.
     """
 
     identity: Identity
@@ -147,8 +141,7 @@ class PieceRequest:
 def read_request(content: bytes) -> EpochRequest | MaskedQuery | PieceRequest | None:
     """Return a coordinator's request; None if it is a message of `lexfed.secagg`.
 
-    Raises:
-        SecAggError: if the message is cut off, or has a number too large.
+    A message that is cut off, or has a number too large, raises a `SecAggError`.
     """
     reader, kind = Reader(content[4:], "message"), content[:4]
     if kind not in (_BEGIN, _ASK, _FETCH):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site whose sums leave only masked: its answers, inside `lexfed.secagg`.
 
-One door for every message: the set-up of an epoch, an inquiry into it, a query, the
-list of survivors, the signatures under it. `site.data_holder` decides what is computed
-and charged, `secagg.mask_sessions` what leaves. The channel must let only the
-coordinator knock: a stranger could begin epochs and so keep the site from sums. He
-could learn nothing, because the messages that open sums are signed.
+`site.data_holder` decides what is computed and charged, `secagg.mask_sessions` what
+leaves. The channel must let only the coordinator knock: a stranger could begin epochs
+and so keep the site from sums. He could learn nothing, because the messages that open
+sums are signed.
 """
 
 from collections.abc import Callable

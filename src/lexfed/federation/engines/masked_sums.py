@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator's side of masked sums: it learns a round's sum and nothing else.
 
-An epoch is set up before its first round is charged, and again when its rounds are
-used up, when a round released nothing, or when a site was found to cheat: a blamed site
-is not asked again in this run. Only what a site signed is held against it; a silent one
-is missing, and no more. A site that is missing from a round may come back in the next
-one, one that is missing from a set-up in the next epoch. A round with too few sites
-left is lost, and so is one whose sum left its bound: it may have wrapped around.
+An epoch is set up before its first round is charged, and again when its rounds are used
+up, when a round released nothing, or when a site was found to cheat: a blamed site is
+not asked again in this run. Only what a site signed is held against it; a silent one is
+missing, and no more. A site that is missing from a round may come back in the next one,
+one that is missing from a set-up in the next epoch. A round with too few sites left is
+lost, and so is one whose sum left its bound: it may have wrapped around.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -55,9 +55,8 @@ BlameSink = Callable[[str, str], None]
 class MaskedSum(Reply):
     """A sum that was opened for several sites together.
 
-    Attributes:
-        signed: the receipt of each site in it.
-        record: evidence for others of the sites that agreed to open it.
+    `signed` has the receipt of each site in it; `record` is evidence for others of the
+    sites that agreed to open it.
     """
 
     signed: Mapping[str, bytes]
@@ -113,8 +112,7 @@ class MaskedSums:
     def prepare(self) -> None:
         """Set up an epoch, unless the present one has rounds left.
 
-        Raises:
-            SecAggError: if too few sites take part; nothing was charged then.
+        Raises a `SecAggError` if too few sites take part; nothing was charged then.
         """
         if self._session is not None and self._rounds < self._programme.setup_rounds:
             return
@@ -198,8 +196,8 @@ class MaskedSums:
     ) -> Sequence[Reply | Refusal]:
         """Return the opened sum of the sites that answered, as one reply.
 
-        Raises:
-            RoundLost: if too few answered, cheated, or the sum left its bound.
+        Raises a `RoundLost` if too few answered, one cheated, or the sum left its
+        bound.
         """
         self.prepare()
         if self._session is None:  # pragma: no cover - `prepare` sees to it
@@ -289,11 +287,7 @@ class MaskedSums:
                 del signed[name]
 
     def _open(self, session: ServerSession) -> None:
-        """Agree on the survivors, and open the masks of their sum.
-
-        Raises:
-            SecAggError: if too few are left, or a site dealt badly.
-        """
+        """Agree on the survivors, and open the masks of their sum."""
         survivors = session.close_masked()
         listed = [self._names[seat] for seat in session.survivors]
         agreed = self._collect(dict.fromkeys(listed, survivors), session.consented)
