@@ -53,6 +53,7 @@ class Engine(Protocol):
 
     def prepare(self) -> None:
         """Do the work that needs no charge, before a round is charged; here nothing."""
+        return
 
     def ask(
         self, query: Query, participants: Sequence[str]

@@ -27,10 +27,8 @@ def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
 
     Noise in shares needs an honest share in every sum (`privacy.noise.shares`); masks
     need two honest sites in it, and enough answers to open it
-    (`secagg.masks.thresholds`).
-
-    Raises:
-        ConfigError: if so few sites cannot withstand that much, with words why.
+    (`secagg.masks.thresholds`). A `ConfigError` says why so few sites cannot withstand
+    that much.
     """
     if sites < 2:
         what = "one site has nobody to add up with"
@@ -86,11 +84,7 @@ class Choices:
         )
 
     def cohort(self, sites: int) -> NoiseCohort | None:
-        """Return the sites that add shares of noise; None where none does.
-
-        Raises:
-            ConfigError: if so few sites cannot withstand the colluders and dropouts.
-        """
+        """Return the sites that add shares of noise; None where none does."""
         if self.trust != "distributed" or self.mechanism == "none":
             return None
         return noise_cohort(sites, self.colluders, self.dropouts)
@@ -111,10 +105,7 @@ class Choices:
 
     @property
     def follows_rule(self) -> bool:
-        """True if `lexfed.models.rule` sets rounds, steps and clip.
-
-        A step size given by a person means plain descent, whatever the model.
-        """
+        """True if the rule sets rounds, steps and clip; a chosen step means descent."""
         return (
             self.unit == "record"
             and self.mechanism in ("cascade", "uniform")

@@ -4,8 +4,8 @@
 Towers follow the rule of `lexfed.models.rule`: paid statistics, then a few rounds, then
 rounds of a network where one pays. With a step size given by a person, and under
 `grouped`, they descend by noisy gradients, or by clipped local updates where the unit
-is the client. The first tower also buys the label rate, and the last one the metrics
-if they are to be paid for.
+is the client. The first tower also buys the label rate, and the last one the metrics if
+they are to be paid for.
 """
 
 import math
@@ -45,15 +45,10 @@ METRICS_SHARE = 0.05
 
 @dataclass(frozen=True)
 class DraftTower:
-    """A tower of a programme that is being planned.
+    """A tower at its `place` among the `shapes` of a programme that is being planned.
 
-    Squares are budgets of the tower, in squares of add/remove Gaussian privacy.
-
-    Attributes:
-        facts: with the divisor that this tower is expected to have.
-        choices: of the run.
-        shapes: of all towers.
-        place: of this tower among them.
+    Its `facts` have the divisor that this tower is expected to have. Squares are
+    budgets of the tower, in squares of add/remove Gaussian privacy.
     """
 
     facts: PopulationFacts
@@ -79,10 +74,7 @@ class DraftTower:
         return 2.0 * math.sqrt(square / self.choices.loudness(len(self.facts.sites)))
 
     def is_worth_training(self, square: float) -> bool:
-        """Return True if the tower can tell more than its noise.
-
-        Only the rule judges that; with plain descent towers are always trained.
-        """
+        """Return True if the tower can tell more than its noise, as the rule judges."""
         if not self.choices.follows_rule:
             return True
         return worth_training(self.rule_facts, self.facts.divisor, self.mu(square))
@@ -159,14 +151,9 @@ def _by_rule(tower: DraftTower, square: float) -> list[DraftRelease]:
         "moments": f"statistics {tier.label}",
         "residuals": f"tower {tier.label}",
     }
+    facts, units, mu = tower.rule_facts, tower.facts.divisor, tower.mu(square)
     drafts = []
-    for bought in plan_tower(
-        tower.rule_facts,
-        tower.facts.divisor,
-        tower.mu(square),
-        tower.place == 0,
-        rounds,
-    ):
+    for bought in plan_tower(facts, units, mu, tower.place == 0, rounds):
         name = names[bought.kind]
         groups = (DraftGroup(name, CLIP, bought.dimension),)
         reads = None if bought.kind == "labels" else tier

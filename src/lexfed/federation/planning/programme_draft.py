@@ -34,10 +34,7 @@ class DraftRelease:
 class ProgrammeDraft:
     """A programme whose releases have shares of a budget, and no noise yet.
 
-    Attributes:
-        choices: of the run, or of the purchase.
-        shapes: the towers, least sensitive first.
-        wanted: releases in the order of their stages.
+    The towers' `shapes` stand least sensitive first, the releases in order of stages.
     """
 
     facts: PopulationFacts

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of a programme: from a draft and a budget to noise, grids and stages.
 
-Training, the purchase of importances and the purchase of a profile differ in what they
-want and in how towers share the budget. All else is decided here, once.
+Training and both kinds of purchases differ in what they want and in how towers share
+the budget. All else is decided here, once.
 """
 
 from collections.abc import Callable, Sequence
@@ -80,17 +80,18 @@ def lay_out(
     """Return the programme; without releases (mechanism `none`) nothing is noised."""
     facts, choices = draft.facts, draft.choices
     private = releases is not None
-    if releases is not None and draft.cohort is not None:
-        releases = [
-            tuple(replace(release, noise="skellam") for release in rounds)
-            for rounds in releases
-        ]
     stages = []
     for place, item in enumerate(draft.wanted):
         rounds: tuple[Release | None, ...] = (None,) * len(item.draft.profile)
         if releases is not None:
             rounds = releases[place]
+            if draft.cohort is not None:
+                rounds = tuple(
+                    replace(each, noise="skellam") for each in releases[place]
+                )
         share = shares[item.draft.tower]
+        # Tables count persons, whatever their site is meant to count.
+        weights = share.weights if item.kind != "sketch" else (1.0,) * len(facts.sites)
         noise_range, extra = (1.0, 1.0), 0
         if private and not choices.follows_rule and item.kind in ("gradient", "update"):
             adapting = choices.adapting
@@ -102,10 +103,7 @@ def lay_out(
                 kind=item.kind,
                 tower=item.draft.tower,
                 sampling_rate=item.draft.sampling_rate,
-                # Tables count persons, whatever their site is meant to count.
-                weights=(1.0,) * len(facts.sites)
-                if item.kind == "sketch"
-                else share.weights,
+                weights=weights,
                 rates=share.rates,
                 divisor=share.divisor,
                 releases=rounds,
@@ -152,8 +150,7 @@ def _blocks(
     facts, cohort = draft.facts, draft.cohort
     private = rounds[0] is not None
     error = _summation_error(draft, item.kind == "gradient")
-    blocks = []
-    start = 0
+    blocks, start = [], 0
     for place, group in enumerate(item.draft.groups):
         clip = group.clip if private else UNCLIPPED
         sigmas = [r.groups[place].sigma * factor for r in rounds if r is not None]

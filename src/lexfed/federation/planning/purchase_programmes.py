@@ -23,10 +23,10 @@ follow-up asks from released tables alone.
 a table of m cells with noise of variance s² if it is above s sqrt(2 ln(m / a))
 (`lexfed.sketch.queries.refinements`). Divided by the public number of persons that is
 the share of persons whose value would be hidden. Two sites with n persons each share J
-of them. Their tables of keys, of m cells at rho each, tell J with variance
-n²/m + n/rho + m/(4 rho²), beside the variance of J itself (`lexfed.sketch.estimates`).
-An overlap below 1.96 standard deviations is hidden. Both follow from the programme
-alone, so they are known before anything is spent.
+of them. Their tables of keys, of m cells at rho each, tell J with variance n²/m + n/rho
++ m/(4 rho²), beside the variance of J itself (`lexfed.sketch.estimates`). An overlap
+below 1.96 standard deviations is hidden. Both follow from the programme alone, so they
+are known before anything is spent.
 """
 
 import math
@@ -84,10 +84,9 @@ _LONGEST_NAME = 96
 def plan_importance(
     facts: PopulationFacts, budget: Budget, choices: Choices
 ) -> Programme:
-    """Return the programme that buys importances.
+    """Return the programme that buys importances for a run.
 
-    The choices are those of the run that the importances are for; only trust,
-    accountant and seed matter here.
+    Of the run's choices only trust, accountant and seed matter here.
     """
     own = choices.of_purchase()
     shapes = tower_shapes(facts.encoding, "cascade", "linear", facts.outputs, own.seed)
@@ -136,19 +135,12 @@ def plan_profile(
     columns: Sequence[ProfiledColumn],
     left_out: Collection[str] = (),
 ) -> Programme:
-    """Return the programme that buys a profile.
+    """Return the programme that buys a profile with a budget of its own.
 
-    Args:
-        facts: public facts about the population.
-        budget: of the profile alone, caps included.
-        choices: of the run that the profile is for; only trust, accountant and seed
-            matter here.
-        columns: of the units' raw slots, in order.
-        left_out: names of columns without questions, PERSONS for the keys of persons;
-            at least one column is asked.
-
-    Raises:
-        ConfigError: if the tables do not fit what sites can sum.
+    Of the run's choices only trust, accountant and seed matter here. `columns` are
+    those of the units' raw slots, in order; those `left_out` have no questions, PERSONS
+    stands for the keys of persons, and at least one column is asked. A `ConfigError`
+    tells that the tables do not fit what sites can sum.
     """
     own = choices.of_purchase()
     shapes = _towers(facts, own, columns, left_out)
@@ -291,12 +283,9 @@ def _name(table: RequestedTable) -> str:
 
 @dataclass(frozen=True)
 class HiddenShare:
-    """The share of persons that a table hides.
+    """The part of all persons that must have a value of a column so that it is seen.
 
-    Attributes:
-        column: whose values it counts; PERSONS for keys.
-        share: part of all persons that must have a value so that it is seen; of keys,
-            part of a site's persons that must be at another one as well.
+    Of keys (PERSONS), the part of a site's persons that must be at another one as well.
     """
 
     column: str

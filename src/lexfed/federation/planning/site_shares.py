@@ -47,9 +47,8 @@ def planned_shares(
 ) -> tuple[SiteShares, ...]:
     """Return the sites' part in each tower, whose releases are priced.
 
-    Raises:
-        ConfigError: if a profile's epsilon is so large that the error of the noise
-            sampler would use up its delta.
+    A `ConfigError` tells that a profile's epsilon is so large that the error of the
+    noise sampler would use up its delta.
     """
     choices, tiers = draft.choices, draft.tiers
     parts = [

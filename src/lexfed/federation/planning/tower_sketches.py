@@ -2,8 +2,7 @@
 """Sketches that a tower pays for, and the least budget at which they are of use.
 
 A tower gives a stated part of its budget to its sketches, in equal squares: the first
-one to the keys of persons, each one before a look at columns to that look. The most
-sensitive tower has no tower after it, so its tier pays for no look.
+one to the keys of persons, each one before a look at columns to that look.
 """
 
 import math
@@ -117,10 +116,8 @@ def require_use(programme: Programme, facts: PopulationFacts, choices: Choices) 
     """Refuse sketches that could show nothing, whatever the data are.
 
     Keys must show a site all of whose persons are elsewhere; cells of a column must
-    show that there is anybody.
-
-    Raises:
-        ConfigError: with the smallest useful share of the budget.
+    show that there is anybody. The refusal names the smallest useful share of the
+    budget.
     """
     for stage in programme.stages:
         release = stage.releases[0]

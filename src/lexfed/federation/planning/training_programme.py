@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From choices and public facts to a priced programme; nothing is spent.
-
-Planning reads the schema, the tiers, the number of units and sites, and the budget.
-It shares the budget among the towers, asks the rule of each tower which releases it
-wants and how they share the tower's part, prices them, and lays out the stages.
-"""
+"""From choices and public facts to a priced programme; nothing is spent."""
 
 import math
 from collections.abc import Sequence
@@ -46,11 +41,9 @@ def plan_training(
     """Return the programme of a run.
 
     A tower that its budget would drown in noise is left out, the most sensitive first;
-    its tier is then not read at all, and its share goes to the others. Networks by
-    rule are left out of all towers unless they pay in every one.
-
-    Raises:
-        ConfigError: if choices contradict each other or a cap.
+    its tier is then not read at all, and its share goes to the others. Networks by rule
+    are left out of all towers unless they pay in every one. A `ConfigError` tells that
+    choices contradict each other or a cap.
     """
     model = "linear" if choices.wants_networks else choices.model
     shapes = tower_shapes(
@@ -88,11 +81,7 @@ def plan_training(
 def _class_scales(
     draft: ProgrammeDraft, programme: Programme, budget: Budget
 ) -> tuple[ClassScale, ...]:
-    """Return the factor on contributions of each class.
-
-    Raises:
-        ConfigError: if a class's budget is so small that rounding alone would cost it.
-    """
+    """Return the factor on contributions of each class of records."""
     scales = []
     for one in draft.facts.classes:
         target = PrivacyTarget(
@@ -113,13 +102,10 @@ def _class_scales(
 
 @dataclass(frozen=True)
 class _Drafted:
-    """Drafted towers, and the part of the budget that each of them gets.
+    """Drafted towers, each with its expected divisor and its square of the budget.
 
-    Attributes:
-        draft: the releases that they want at these shares.
-        allocate: from bounds on the towers to their shares.
-        squares: the shares, as squares of add/remove Gaussian privacy.
-        towers: each with its expected divisor.
+    `allocate` leads from bounds on the towers to their shares, `squares` of add/remove
+    Gaussian privacy.
     """
 
     draft: ProgrammeDraft
