@@ -3,13 +3,9 @@
 
 TLS keys of a kit can be stolen, and a thief can connect in its name. Nothing that is
 signed can be forged with them, but rounds fail for no visible reason. So the process
-that lives between jobs writes down, at both ends,
-
-    KIT/flare/connections.json    {party: {"address", "before", "registered", "since"}}
-
-where a party connects from now and since when, from where it did before, and when it
-registered last. A site that did not restart, and whose coordinator did not either, has
-no reason to register again.
+that lives between jobs writes down at both ends, in `KIT/flare/connections.json`, where
+each party connects from. A site that did not restart, and whose coordinator did not
+either, has no reason to register again.
 """
 
 import contextlib
@@ -42,13 +38,10 @@ _WE_IN = re.compile(r"Successfully registered client:")
 
 @dataclass(frozen=True)
 class PeerConnection:
-    """The connection of a party.
+    """The connection of a party: its `address` and the one before; dates in UTC.
 
-    Attributes:
-        address: where it connected from last; at a site, where the coordinator is.
-        since: when that address was new.
-        before: the address before it; empty if there was none.
-        registered: when the party registered last; empty if it has not.
+    At a site, the address is the coordinator's. It was new at `since`, and the party
+    `registered` last at that date.
     """
 
     address: str = ""
@@ -57,7 +50,6 @@ class PeerConnection:
     registered: str = ""
 
     def __str__(self) -> str:
-        """Return it in words."""
         words = []
         if self.address:
             words.append(f"at {self.address} since {self.since}")

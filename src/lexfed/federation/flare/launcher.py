@@ -3,11 +3,8 @@
 
 FLARE ends a job for everybody when one site reports that its process failed, however
 many sites remain. Whether enough remain is for the protocol to say: so whatever ends a
-site's process, FLARE only learns that it ended. The real cause is in the log of
-that site.
-
-A kit names `TOLERANT_LAUNCHER` in its `local/resources.json`, in place of FLARE's own
-`ClientProcessJobLauncher`; no job can change that.
+site's process, FLARE only learns that it ended. The real cause is in the log of that
+site. A kit names `TOLERANT_LAUNCHER` in its settings; no job can change that.
 """
 
 from pathlib import Path
@@ -30,15 +27,14 @@ TOLERANT_LAUNCHER = "lexfed.federation.flare.launcher.TolerantLauncher"
 class TolerantHandle(JobHandleSpec):  # type: ignore[misc]  # FLARE has no types
     """A process of a job whose failure is not reported as one.
 
+    FLARE's handle `inner` watches it; an exit code in the file `verdict` comes before
+    that.
+
     Guarantees: no end of the process, not by a signal, a crash or an exit code of
     FLARE's own, makes the coordinator end the job of the others.
     """
 
     def __init__(self, inner: JobHandleSpec, verdict: Path) -> None:
-        """Watch a process by FLARE's handle of it.
-
-        FLARE prefers an exit code that the process itself writes to the file `verdict`.
-        """
         self._inner = inner
         self._verdict = verdict
 
@@ -61,7 +57,7 @@ class TolerantLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
     """Starts the processes of jobs at a site."""
 
     def get_command(self, job_meta: dict[str, Any], fl_ctx: Any) -> str:
-        """Return the command line of the process, which puts our TLS rules in force."""
+        """Return the command line of the process, with our TLS rules in force."""
         return through_here(super().get_command(job_meta, fl_ctx))
 
     def launch_job(self, job_meta: dict[str, Any], fl_ctx: Any) -> TolerantHandle:

@@ -2,9 +2,8 @@
 """Making the kits of a deployment, once, before anything runs.
 
 FLARE makes the certificates: a root for the project, and one certificate each for the
-coordinator, every site and the administrator. All other files are ours. When the kits
-are written, the key of the root is gone: nobody can make a certificate for this
-deployment any more, and another site needs a new deployment.
+coordinator, every site and the administrator. When the kits are written, the key of the
+root is gone: nobody can make a certificate for this deployment any more.
 
 The TLS keys of all sites are made here, in one place. So the person who runs this could
 keep copies, and speak as a site to the coordinator. That is why no guarantee to a site
@@ -39,10 +38,8 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 def provision(folder: Path, address: str, sites: Sequence[str]) -> dict[str, Kit]:
     """Make a folder with one kit for the coordinator and one for each site.
 
-    Args:
-        folder: to be made; its name is the project's.
-        address: of the coordinator as sites reach it, `HOST:PORT`.
-        sites: their names.
+    The folder's name is the project's, and `address` is `HOST:PORT` of the coordinator
+    as sites reach it.
 
     Guarantees:
         Folders have mode 0700 and files 0600, whatever the umask.
@@ -165,21 +162,16 @@ def _write(
         source = made[owner] / crt.name
         files[path] = source.read_bytes()
         files[str(crt.with_suffix(".key"))] = source.with_suffix(".key").read_bytes()
-        files[str(crt.with_name("rootCA.pem"))] = (
-            made[owner] / "rootCA.pem"
-        ).read_bytes()
+        root = crt.with_name("rootCA.pem")
+        files[str(root)] = source.with_name("rootCA.pem").read_bytes()
     for path, content in files.items():
         _write_closed(kit.folder / path, content)
-    for empty in _folders(kit):
-        _make_closed(empty)
+    empty = [kit.flare_folder / "transfer", kit.state]
+    if kit.role == "coordinator":
+        empty += [kit.admin_folder / "transfer", kit.runs]
+    for each in empty:
+        _make_closed(each)
     return kit
-
-
-def _folders(kit: Kit) -> list[Path]:
-    transfer = [kit.flare_folder / "transfer", kit.state]
-    if kit.role == "site":
-        return transfer
-    return [*transfer, kit.admin_folder / "transfer", kit.runs]
 
 
 def _write_closed(path: Path, content: bytes) -> None:

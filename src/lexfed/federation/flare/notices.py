@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines on the terminal while a coordinator or site runs: few, and no secrets.
 
-FLARE's logs are long, and stay in the kit. Here a few of its messages are repeated in
-other words, one line each, and the same line never twice in a row. Unknown messages are
-not shown.
+A few messages of FLARE's log are repeated in other words, one line each, and the same
+line never twice in a row. Unknown messages are not shown.
 """
 
 import contextlib

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m lexfed.federation.flare.process KIND ...`: FLARE's programs, hardened.
 
-FLARE starts a process for its server or client, and that one starts a process for each
-job. Every one of them begins here: the kit is checked, the rules for TLS are put in
-force before FLARE opens a socket, its search for settings is confined to the kit,
-messages get a longest length, a site keeps the commands of jobs only, and files are
-closed to other users. Then FLARE's own program runs.
+Every process of FLARE, also of a job, begins here: the kit is checked, the rules for
+TLS are put in force before FLARE opens a socket, its search for settings is confined to
+the kit, messages get a longest length, a site keeps the commands of jobs only, and
+files are closed to other users. Then FLARE's own program runs.
 
 No variable of the environment changes FLARE's settings: those that it listens to are
 dropped before the first process starts, and the others inherit what is left.
@@ -23,11 +22,7 @@ from typing import NoReturn
 from lexfed.durable import FileLock
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import connections, notices
-from lexfed.federation.flare.hardening.limits import (
-    bound_audit,
-    forget_jobs,
-    rotate,
-)
+from lexfed.federation.flare.hardening.limits import bound_audit, forget_jobs, rotate
 from lexfed.federation.flare.kit.folder import Kit
 
 PROGRAMS: Mapping[str, str] = {
@@ -65,11 +60,7 @@ def command_of(kit: Kit) -> list[str]:
 
 
 def environment_of(kit: Kit, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of that process.
-
-    Guarantees:
-        Nothing in it changes a setting of FLARE.
-    """
+    """Return the environment of that process; nothing in it changes a setting."""
     kept = {
         name: value
         for name, value in inherited.items()

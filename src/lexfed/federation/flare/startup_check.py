@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check before anything starts: a kit is as it was made, or nothing runs.
 
-Settings are compared with `kit_settings`, key by key, so that a weaker one is found
-even if nobody thought of it here. Every problem is one line: the file, the deviation,
-its consequence and the remedy.
+Whole settings files are compared with `kit_settings`, key by key, so that a weaker one
+is found even if nobody thought of it here. Every problem is one line: the file, the
+deviation, its consequence and the remedy. Never let it pass a value that it does not
+know.
 """
 
 import json
@@ -72,11 +73,9 @@ def kit_problems(kit: Kit) -> Iterator[Problem]:
     yield from _attempt(check_version)
     # FLARE splits the command lines of its processes at blanks, without quotes.
     if re.search(r"[^A-Za-z0-9_./@:,+=-]", str(kit.folder)):
-        yield Problem(
-            str(kit.folder),
-            "FLARE cannot start jobs from a path with blanks or special characters",
-            "move the kit to a path of letters, digits and `_-./`",
-        )
+        what = "FLARE cannot start jobs from a path with blanks or special characters"
+        hint = "move the kit to a path of letters, digits and `_-./`"
+        yield Problem(str(kit.folder), what, hint)
     yield from _permissions(kit)
     for path, expected in kit_settings(kit).items():
         yield from _setting(kit.folder / path, expected)
@@ -110,18 +109,14 @@ def _permissions(kit: Kit) -> Iterator[Problem]:
         if stat.S_ISLNK(status.st_mode):
             yield Problem(str(path), "a link", "put the file itself there")
         elif status.st_uid != os.geteuid():
-            yield Problem(
-                str(path), "it belongs to another user", f"`chown $(id -u) {path}`"
-            )
+            hint = f"`chown $(id -u) {path}`"
+            yield Problem(str(path), "it belongs to another user", hint)
         elif status.st_mode & (0o022 if path == kit.roster else 0o077):
             mode = "700" if path.is_dir() else "600"
             actual = f"{stat.S_IMODE(status.st_mode):o}"
-            yield Problem(
-                str(path),
-                f"other users may use it (mode {actual}, expected: {mode})",
-                f"`chmod {mode} {path}`; if others may have read a key, ask for a new "
-                "deployment",
-            )
+            what = f"other users may use it (mode {actual}, expected: {mode})"
+            more = "if others may have read a key, ask for a new deployment"
+            yield Problem(str(path), what, f"`chmod {mode} {path}`; {more}")
 
 
 def _settings_folders(kit: Kit) -> list[Path]:
@@ -193,11 +188,9 @@ def _strangers(kit: Kit) -> Iterator[Problem]:
     for folder in _settings_folders(kit):
         for path in sorted(folder.glob("*")):
             if path not in known:
-                yield Problem(
-                    str(path),
-                    "not part of the kit; FLARE would read settings or code from it",
-                    "remove it, and find out who put it there",
-                )
+                what = "not part of the kit; FLARE would read settings or code from it"
+                hint = "remove it, and find out who put it there"
+                yield Problem(str(path), what, hint)
 
 
 def _identity(kit: Kit) -> Iterable[Problem]:
@@ -233,14 +226,11 @@ def certificate_problems(kit: Kit) -> Iterator[Problem]:
         yield from _dates(crt, certificate)
         yield from _dates(root_path, root)
         if not _issued(certificate, root):
-            yield Problem(
-                str(crt), "it is not of this deployment: another root signed it"
-            )
-        if _common_name(certificate) != owner:
-            name = _common_name(certificate)
+            what = "it is not of this deployment: another root signed it"
+            yield Problem(str(crt), what)
+        if (name := _common_name(certificate)) != owner:
             yield Problem(str(crt), f"it is of `{name}`, expected: `{owner}`", _RESTORE)
-        if not _fits(certificate, crt.with_suffix(".key")):
-            key = crt.with_suffix(".key")
+        if not _fits(certificate, key := crt.with_suffix(".key")):
             yield Problem(str(key), "not the private key of the certificate", _RESTORE)
 
 
@@ -259,16 +249,13 @@ def _pinned(kit: Kit) -> Iterator[Problem]:
         return
     yield from _dates(kit.certificate, certificate)
     if fingerprint(kit.certificate) != kit.pin:
-        yield Problem(
-            str(kit.certificate),
-            "not the certificate that `kit.toml` is pinned to",
-            "compare the pin with the coordinator by telephone before you go on",
-        )
+        what = "not the certificate that `kit.toml` is pinned to"
+        hint = "compare the pin with the coordinator by telephone before you go on"
+        yield Problem(str(kit.certificate), what, hint)
     own = kit.flare_folder / "startup" / "server.crt"
     if _load(own) is not None and fingerprint(own) != kit.pin:
-        yield Problem(
-            str(own), "not the certificate that the sites are pinned to", _RESTORE
-        )
+        what = "not the certificate that the sites are pinned to"
+        yield Problem(str(own), what, _RESTORE)
 
 
 def _dates(path: Path, certificate: x509.Certificate) -> Iterator[Problem]:
@@ -278,11 +265,8 @@ def _dates(path: Path, certificate: x509.Certificate) -> Iterator[Problem]:
         yield Problem(str(path), f"the certificate expired on {ended}", _RENEW)
     elif now < certificate.not_valid_before_utc:
         begins = certificate.not_valid_before_utc.date()
-        yield Problem(
-            str(path),
-            f"the certificate is valid only from {begins} on",
-            "set the clock of this machine",
-        )
+        what = f"the certificate is valid only from {begins} on"
+        yield Problem(str(path), what, "set the clock of this machine")
 
 
 def _load(path: Path) -> x509.Certificate | None:

@@ -4,9 +4,8 @@
 The process of a job speaks to the one that started it. FLARE has a TCP port for that,
 which every user of the machine can connect to. Its server does the TLS handshake where
 it accepts, so one connection that says nothing kept all jobs from starting. A file in a
-folder of mode 0700 is there for its owner alone, and needs no certificate.
-
-    KIT/flare/inner/<random>     one for each start; those of before are removed
+folder of mode 0700 is there for its owner alone, and needs no certificate. Each start
+has one in `KIT/flare/inner`; those of before are removed.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits on a FLARE process: messages, commands, settings, and files that only grow.
 
-**Messages.** FLARE sends messages as streams that declare their length, in frames of
-about a megabyte, and makes room for all of it when the first frame arrives. Its own
+**Messages.** FLARE makes room for a whole message when its first frame arrives. Its own
 limit is fixed when a process starts and is gigabytes; one site could fill the
 coordinator's memory. Here the limit is that of the exchange at hand: a stream that
 declares more is refused at its first frame, and one that exceeds its declared length is
@@ -14,18 +13,16 @@ could have files of the site shown to it, or a logging configuration loaded that
 any function. A site's processes therefore keep the commands that jobs need, and no
 other.
 
-**Settings.** FLARE looks for a settings file by its name in every folder below the
-workspace and takes the first that it meets. The folders of jobs are among them, and
-their content comes from the coordinator: a job could bring a `comm_config.json` that
-names a folder of drivers, which FLARE would import. So the search is confined: files
-that were made with the kit are looked for in `startup/` and `local/`, whose content the
-start-up check compares, and nothing is looked for in the workspace as a whole. A job's
-folder has the job's name, and whatever is in its place is deleted first. FLARE takes a
+**Settings.** FLARE takes the first settings file of a name that it meets below the
+workspace. The folders of jobs are there, and their content comes from the coordinator:
+a job could bring a `comm_config.json` that names a folder of drivers, which FLARE would
+import. So files that were made with the kit are looked for in `startup/` and `local/`,
+whose content the start-up check compares, and nothing is looked for in the workspace as
+a whole. Whatever is in the place of a job's folder is deleted first, and FLARE takes a
 job called `local`; here a job has a number as servers make them, a UUID.
 
 **Files.** FLARE keeps the folder of every job, at the coordinator also in its store,
-and appends to `audit.log` for ever; a run asks for its job's status three times a
-second.
+and appends to `audit.log` for ever.
 """
 
 import contextlib
@@ -63,10 +60,7 @@ class Intake:
         self.most = most + WRAPPING
 
     def expect_queries(self, dimensions: Iterable[int]) -> None:
-        """Take queries of a programme with stages of these dimensions.
-
-        Together they are no fewer than its model has numbers.
-        """
+        """Take queries of stages of these dimensions, no fewer than the model's."""
         self.expect(_AT_FIRST + _BYTES_OF_A_VALUE * sum(dimensions))
 
 
@@ -116,9 +110,7 @@ def limit_commands() -> None:
 
     Guarantees:
         No command is left that reads a file, runs a program, or changes a setting.
-
-    Raises:
-        ConfigError: if FLARE does not have the commands that were reviewed.
+        A FLARE without the commands that were reviewed is refused.
     """
     from nvflare.private.fed.client.admin_commands import AdminCommands
     from nvflare.private.fed.client.client_req_processors import ClientRequestProcessors
@@ -150,10 +142,7 @@ def own_folders(kit: Kit) -> list[str]:
 
 
 def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
-    """Return the folders in which FLARE may look for a file of any ending.
-
-    `folders` are those where FLARE would look, with all folders below.
-    """
+    """Return the folders, of those that FLARE names, where it may look for a file."""
     made = {Path(path).stem for path in kit_settings(kit)}
     if Path(name).name.partition(".")[0] in made:
         return own_folders(kit)

@@ -8,8 +8,7 @@ public. So the version is fixed, and `enforce` refuses one that it does not know
 
 A client believes exactly one certificate: the coordinator's, which is pinned by its
 SHA-256. Nothing else is in the store, so what OpenSSL accepts is that certificate and
-key, bit by bit, and still only while it is valid [RFC 8446]. Processes of one kit speak
-to each other through a file in it (`inner_socket`), which no network reaches.
+key, bit by bit, and still only while it is valid [RFC 8446].
 """
 
 import hashlib
@@ -63,11 +62,8 @@ def client_context(kit: Kit, certificate: Path, key: Path) -> ssl.SSLContext:
     """Return the TLS context for a kit's outgoing connections.
 
     Guarantees:
-        Only TLS 1.3, and only with the pinned coordinator, is spoken.
-
-    Raises:
-        RunFolderError: if the kit's certificate of the coordinator is not the one it
-            is pinned to.
+        Only TLS 1.3, and only with the coordinator that a kit is pinned to, is spoken.
+        A certificate of the coordinator that is not the pinned one is refused.
     """
     pinned = der(kit.certificate)
     if hashlib.sha256(pinned).hexdigest() != kit.pin:
@@ -95,10 +91,7 @@ def enforce(kit: Kit) -> None:
     Guarantees:
         After it, FLARE makes no connection over a network in clear, by TLS 1.2, without
         certificates, or to a coordinator other than the pinned one, whatever its
-        settings say.
-
-    Raises:
-        RunFolderError: if FLARE is missing or of another version.
+        settings say. A FLARE that is missing or of another version is refused.
     """
     check_version()
     from nvflare.fuel.f3.drivers import aio_tcp_driver, net_utils, tcp_driver
@@ -130,13 +123,9 @@ def check_version() -> None:
     except metadata.PackageNotFoundError:
         installed = ""
     if installed != FLARE_VERSION:
-        what = (
-            f"FLARE {installed} is installed" if installed else "FLARE is not installed"
-        )
-        raise RunFolderError(
-            f"{what}; deployments need {FLARE_VERSION}",
-            "`pip install 'lexfed[flare]'`",
-        )
+        found = f"{installed} is installed" if installed else "is not installed"
+        what = f"FLARE {found}; deployments need {FLARE_VERSION}"
+        raise RunFolderError(what, "`pip install 'lexfed[flare]'`")
 
 
 def _context(kit: Kit, params: Mapping[str, Any], accepting: bool) -> ssl.SSLContext:

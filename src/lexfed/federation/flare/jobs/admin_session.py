@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs as the coordinator's administrator submits, watches and ends them.
-
-A job names two classes and their arguments. It brings no code and no data: sites would
-refuse the code, and all that a run needs is in the kits already.
-"""
+"""Jobs as the coordinator's administrator submits, watches and ends them."""
 
 import contextlib
 import io

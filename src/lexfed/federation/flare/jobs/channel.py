@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator's end of a FLARE job: its channel, and one set-up epoch of a run.
 
-A restarted site, new keys and a resumed run all join at the boundary of a job, so a
-job is no longer than an epoch. The channel pushes each site its message and waits for
-those that answer.
+A restarted site, new keys and a resumed run all join at the boundary of a job, so a job
+is no longer than an epoch.
 
 One `send_aux_request` per site and message, each in its own thread: FLARE's call for
 different messages to many (`multicast_aux_requests`) fails in 2.9.0, because the cell
@@ -11,8 +10,7 @@ below it knows no abort signal; and an empty list of targets would reach everybo
 
 A dead site never answers. So while answers are missing the channel asks for a sign of
 life, which a site gives even while it computes; after `missed` signs in a row it goes
-on without that site. A site that is dropped stays out until the next
-job: FLARE does not let it back into this one.
+on without that site, until the next job: FLARE does not let it back into this one.
 """
 
 import logging
@@ -76,10 +74,6 @@ class FlareChannel:
     def __init__(
         self, engine: Any, abort_signal: Any, patience: Patience | None = None
     ) -> None:
-        """Open a channel in the server process of a job, by FLARE's engine there.
-
-        `abort_signal` is triggered when the job is ended from outside.
-        """
         self._engine = engine
         self._abort = abort_signal
         self._patience = Patience() if patience is None else patience
@@ -110,11 +104,7 @@ class FlareChannel:
     def exchange(
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
-        """Bring one message to each named site; see `engines.channel`.
-
-        Raises:
-            RunFolderError: if the job was ended from outside.
-        """
+        """Bring messages, or raise a `RunFolderError` if the job was ended outside."""
         begin = time.monotonic()
         intake.expect(most)
         answers = self._exchange(messages)
@@ -237,10 +227,8 @@ class FlareChannel:
 class _SiteReport:
     """A thread's report: the answer of one site, or (without a name) the living sites.
 
-    Attributes:
-        answer: of its door, if that is sound.
-        spoke: whether the site replied, and not FLARE in its place.
-        alive: sites that gave a sign of life.
+    The answer is of its door, if that is sound; `spoke` tells whether the site replied,
+    and not FLARE in its place.
     """
 
     name: str | None

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's end of a FLARE job: it hands bytes to the site's door and answers.
 
-Messages are pushed (`engine.register_aux_message_handler`), so a stage needs no
-polling; FLARE's task filters are not on this path, and every rule of the site sits in
-its door. One message at a time reaches the door.
+Messages are pushed, so FLARE's task filters are not on this path, and every rule of the
+site sits in its door. One message at a time reaches the door.
 """
 
 import threading

@@ -2,11 +2,10 @@
 """Enrolments, and the roster of a deployment, agreed on by telephone.
 
 Every organisation makes its own Ed25519 key and hands out an enrolment: the public key,
-signed by itself together with project, name and the coordinator's pin. The key is made
-where it is used and never leaves it, unlike the TLS keys, which the person who ran
-`lexfed deploy init` has seen: so no guarantee to a site rests on those. The coordinator
-collects enrolments into `roster.json`, which everybody puts into the kit. Two checks
-make it true:
+signed by itself together with project, name and the coordinator's pin. The key never
+leaves it, unlike the TLS keys, which the person who ran `lexfed deploy init` has seen:
+so no guarantee to a site rests on those. The coordinator collects enrolments into
+`roster.json`, which everybody puts into the kit. Two checks make it true:
 
 1. each kit checks by itself that the roster has its own key, its own pin, and a proof
    by every key;
@@ -56,11 +55,8 @@ EnrolmentWord = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]{1,64}$"
 class Enrolment(BaseModel):
     """An organisation's public key, with the proof that it has the private one.
 
-    Attributes:
-        name: of the site, or `coordinator`.
-        pin: of the certificate that it believes the coordinator.
-        public: the Ed25519 public key, in base64.
-        proof: its signature over all of these.
+    Key and proof are in base64. The proof is a signature over project, name, `pin` of
+    the certificate that it believes the coordinator, and key.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -101,12 +97,9 @@ class Enrolment(BaseModel):
             proof = decode_base64(self.proof, f"proof of `{self.name}`")
             Ed25519PublicKey.from_public_bytes(self.key).verify(proof, signed)
         except (AuditError, ValueError, InvalidSignature) as error:
-            problem = Problem(
-                where,
-                f"the enrolment of `{self.name}` is not signed by the key it names",
-                f"ask `{self.name}` for the `enrolment.json` of its kit again",
-            )
-            raise ConfigError([problem]) from error
+            what = f"the enrolment of `{self.name}` is not signed by the key it names"
+            hint = f"ask `{self.name}` for the `enrolment.json` of its kit again"
+            raise ConfigError([Problem(where, what, hint)]) from error
 
     def to_bytes(self) -> bytes:
         """Return the content of `enrolment.json`."""
@@ -181,12 +174,10 @@ class DeploymentRoster:
         names = [party.name for party in self.parties]
         for name in (COORDINATOR, *kit.sites):
             if names.count(name) != 1:
-                what = "is missing" if name not in names else "is there twice"
-                yield Problem(
-                    "roster",
-                    f"the enrolment of `{name}` {what}",
-                    "give one `enrolment.json` of every site, as its kit has it",
-                )
+                place = "is missing" if name not in names else "is there twice"
+                what = f"the enrolment of `{name}` {place}"
+                hint = "give one `enrolment.json` of every site, as its kit has it"
+                yield Problem("roster", what, hint)
         for party in self.parties:
             if party.name not in (COORDINATOR, *kit.sites):
                 yield _misfit(party, "is of a site that the project does not name")
@@ -196,11 +187,8 @@ class DeploymentRoster:
                 yield _misfit(party, "pins another certificate of the coordinator")
         keys = [party.public for party in self.parties]
         if len(set(keys)) != len(keys):
-            yield Problem(
-                "roster",
-                "two parties have the same key",
-                "each makes its own: `lexfed site enrol KIT`",
-            )
+            hint = "each makes its own: `lexfed site enrol KIT`"
+            yield Problem("roster", "two parties have the same key", hint)
 
 
 def _misfit(party: Enrolment, what: str) -> Problem:
@@ -248,8 +236,7 @@ def enrol(kit: Kit) -> Enrolment:
 def write_roster(kit: Kit, paths: list[Path]) -> DeploymentRoster:
     """Write the roster into the coordinator's kit, from everybody's enrolments.
 
-    The coordinator's own key is made here, if it has none yet: on its machine, whoever
-    made the kits.
+    The coordinator's own key is made here, on its machine, if it has none yet.
     """
     if kit.role != "coordinator":
         raise RunFolderError(

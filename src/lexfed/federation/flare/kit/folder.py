@@ -103,10 +103,7 @@ class Kit:
 
     @classmethod
     def of_process(cls) -> Self:
-        """Return the kit that this process was started for.
-
-        By `lexfed coordinator start` or `lexfed site start`; else a `RunFolderError`.
-        """
+        """Return the kit that this process was started for by a command of `lexfed`."""
         folder, data = os.environ.get(KIT_VARIABLE), os.environ.get(DATA_VARIABLE)
         if folder is None:
             raise RunFolderError(

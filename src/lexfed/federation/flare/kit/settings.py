@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every setting that FLARE reads in a kit, as values that `kit.toml` determines.
 
-`new_kits` writes them and `startup_check` compares them. So a kit
-differs in nothing from this file, and a review of it is a review of all kits.
+`new_kits` writes them and `startup_check` compares them: a review of this file is a
+review of all kits.
 
 * TLS on every connection, with certificates at both ends. A process and its parent on
   the same machine speak through a socket in the kit, which other users cannot open.
@@ -69,22 +69,21 @@ def certificate_owners(kit: Kit) -> dict[str, str]:
 
 
 def _client(kit: Kit) -> SettingsContent:
+    client = {**_tls("client"), "fqsn": kit.name, "is_leaf": True, **_MUTUAL}
+    return {**_servers(kit, {"identity": COORDINATOR}), "client": client}
+
+
+def _server(kit: Kit) -> SettingsContent:
+    address = {"admin_server": kit.host, "admin_port": kit.port}
+    return _servers(kit, {**address, **_tls("server"), **_MUTUAL})
+
+
+def _servers(kit: Kit, more: SettingsContent) -> SettingsContent:
+    service = {"target": kit.address, "scheme": "http"}
     return {
         "format_version": 2,
         "require_signed_jobs": True,
-        "servers": [
-            {
-                "name": kit.project,
-                "service": {"target": kit.address, "scheme": "http"},
-                "identity": COORDINATOR,
-            }
-        ],
-        "client": {
-            **_tls("client"),
-            "fqsn": kit.name,
-            "is_leaf": True,
-            "connection_security": "mtls",
-        },
+        "servers": [{"name": kit.project, "service": service, **more}],
     }
 
 
@@ -96,21 +95,7 @@ def _tls(end: str) -> SettingsContent:
     }
 
 
-def _server(kit: Kit) -> SettingsContent:
-    return {
-        "format_version": 2,
-        "require_signed_jobs": True,
-        "servers": [
-            {
-                "name": kit.project,
-                "service": {"target": kit.address, "scheme": "http"},
-                "admin_server": kit.host,
-                "admin_port": kit.port,
-                **_tls("server"),
-                "connection_security": "mtls",
-            }
-        ],
-    }
+_MUTUAL = {"connection_security": "mtls"}
 
 
 def _admin(kit: Kit) -> SettingsContent:
