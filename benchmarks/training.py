@@ -53,7 +53,8 @@ from lexfed.federation.engines.clear_sums import Simulation
 from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.programme.sequence import Block, Programme, Stage
 from lexfed.federation.site.unit_batch import SiteData
-from lexfed.models import build, summation_error
+from lexfed.models.gradients.rounding_error import summation_error
+from lexfed.models.networks.architectures import build
 from lexfed.models.networks.flat_parameters import count, group_index
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup

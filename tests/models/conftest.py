@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lexfed.models import Batch, Loss, build, group_index
-from lexfed.models.networks.flat_parameters import trainable
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.losses import Loss
+from lexfed.models.networks.architectures import build
+from lexfed.models.networks.flat_parameters import group_index, trainable
 
 FACTORIES = '''
 import torch

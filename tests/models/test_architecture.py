@@ -7,17 +7,13 @@ import torch
 from torch import nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import (
-    LOGISTIC,
-    Batch,
-    build,
-    clipped_sum,
-    fallback_reason,
-    flatten,
-)
-from lexfed.models.networks.architectures import refuse
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.losses import LOGISTIC
+from lexfed.models.networks.architectures import build, refuse
 from lexfed.models.networks.captured_model import CapturedModel
-from lexfed.models.networks.known_layers import rebuilt_chain
+from lexfed.models.networks.flat_parameters import flatten
+from lexfed.models.networks.known_layers import fallback_reason, rebuilt_chain
 
 BUILT_IN = ["logistic", "linear", "mlp:7", "mlp:12,5", "cnn"]
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from lexfed.errors import DataError
-from lexfed.models import Batch, join
+from lexfed.models.gradients.batch import Batch
+from support.joined_batches import join
 
 
 def test_sizes_and_default_site(make_batch: Callable[..., Batch]) -> None:
@@ -36,13 +37,3 @@ def test_join_keeps_sites_and_pads_records(make_batch: Callable[..., Batch]) -> 
     assert torch.equal(both.inputs[2:], second.inputs)
     assert both.weights[:2, 1:].abs().sum() == 0
     assert torch.equal(both.weights.sum(1), torch.ones(6, dtype=torch.float64))
-
-
-def test_join_of_one_is_itself(make_batch: Callable[..., Batch]) -> None:
-    batch = make_batch(2, 3)
-    assert join([batch]) is batch
-
-
-def test_a_round_without_sites_is_an_error() -> None:
-    with pytest.raises(DataError, match="no site"):
-        join([])

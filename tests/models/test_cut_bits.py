@@ -9,9 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lexfed.models import LOGISTIC, Batch, clipped_sum
+from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import captured_clipped_sum as by_unit
+from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.gradients.clipping import Clipping, CutBits
+from lexfed.models.losses import LOGISTIC
 from lexfed.models.networks.captured_model import CapturedModel
 
 Make = Callable[..., nn.Module]

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lexfed.models import LOGISTIC, Batch, build, clipped_sum
-from lexfed.models.gradients.batch import join
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.losses import LOGISTIC
 from lexfed.models.networks import known_layers
+from lexfed.models.networks.architectures import build
 from lexfed.models.networks.known_layers import DenseModel, closed_form, logits, trace
+from support.joined_batches import join
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]

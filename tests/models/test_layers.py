@@ -5,10 +5,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lexfed.models import LOGISTIC, Batch, clipped_sum, fallback_reason
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.losses import LOGISTIC
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import group_index
-from lexfed.models.networks.known_layers import closed_form, is_dense, rebuilt_chain
+from lexfed.models.networks.known_layers import (
+    closed_form,
+    fallback_reason,
+    is_dense,
+    rebuilt_chain,
+)
 
 MakeBatch = Callable[..., Batch]
 Oracle = Callable[..., Tensor]

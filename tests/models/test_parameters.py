@@ -5,8 +5,14 @@ import torch
 from torch import nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import build, count, flatten, group_index, load
-from lexfed.models.networks.flat_parameters import group_order
+from lexfed.models.networks.architectures import build
+from lexfed.models.networks.flat_parameters import (
+    count,
+    flatten,
+    group_index,
+    group_order,
+    load,
+)
 
 
 def test_load_undoes_flatten() -> None:

@@ -7,17 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import (
-    LOGISTIC,
-    SOFTMAX,
-    Batch,
-    build,
-    clipped_sum,
-    fallback_reason,
-    group_index,
-)
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.losses import LOGISTIC, SOFTMAX
+from lexfed.models.networks.architectures import build
 from lexfed.models.networks.captured_model import CapturedModel
-from lexfed.models.networks.flat_parameters import trainable
+from lexfed.models.networks.flat_parameters import group_index, trainable
+from lexfed.models.networks.known_layers import fallback_reason
 
 MakeBatch = Callable[..., Batch]
 

@@ -5,13 +5,16 @@ import pytest
 import torch
 from torch import nn
 
-from lexfed.models import LOGISTIC, SQUARED, Batch, clipped_sum, summation_error
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.gradients.rounding_error import (
     FLOAT32_UNITS,
     PAIR_UNITS,
     gamma,
     norm_slack,
+    summation_error,
 )
+from lexfed.models.losses import LOGISTIC, SQUARED
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]

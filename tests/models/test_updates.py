@@ -8,19 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from lexfed.models import (
-    LOGISTIC,
-    SOFTMAX,
-    SQUARED,
-    Batch,
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.gradients.site_updates import (
     LocalTraining,
     clip_update,
-    clipped_sum,
-    count,
-    flatten,
     local_update,
 )
+from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
 from lexfed.models.networks import captured_model
+from lexfed.models.networks.flat_parameters import count, flatten
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]

@@ -2,7 +2,7 @@
 """Noisy gradient descent for towers that have no rule of their own (MLP, CNN, yours).
 
 Everything here is a function of released values and public constants, so it costs no
-privacy. The step is a momentum step whose length may follow a cosine over the rounds.
+privacy.
 """
 
 import math
@@ -17,10 +17,7 @@ FLOOR = 0.1
 
 @dataclass(frozen=True)
 class Descent:
-    """Public constants of the descent of one tower.
-
-    `momentum` is heavy ball, in [0, 1).
-    """
+    """Public constants of a tower's descent; `momentum` is heavy ball, in [0, 1)."""
 
     learning_rate: float
     momentum: float

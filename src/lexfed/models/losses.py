@@ -5,12 +5,7 @@ A tower is trained on `offset + tower(x)`: the offset holds the logits of the fi
 lower towers and is a constant. The slope d loss / d logits is all that back-propagation
 needs, and for these three losses it is `prediction - target`.
 
-Metrics on rows that are not public are a query like any other. The histogram form puts
-each test row into one cell (label, score bin), so one person adds at most 1 to the
-norm of the vector; all metrics are then read off the noised counts.
-
->>> LOGISTIC.slope(torch.zeros(1, 1), torch.ones(1))
-tensor([[-0.5000]])
+>>> LOGISTIC.slope(torch.zeros(1, 1), torch.ones(1)) tensor([[-0.5000]])
 """
 
 from dataclasses import dataclass
@@ -135,8 +130,8 @@ def histogram_cells(loss: LossName) -> int:
 def score_histogram(loss: LossName, logits: Tensor, targets: Tensor) -> Tensor:
     """Return each row's vector: one 1, so that the mean over rows has norm at most 1.
 
-    logistic: the cell of label and score bin. softmax: wrong or right. squared: the
-    bin of the absolute error, whose range is [0, 2] on the encoded scale.
+    logistic: the cell of label and score bin. softmax: wrong or right. squared: the bin
+    of the absolute error, whose range is [0, 2] on the encoded scale.
     """
     if loss == "logistic":
         cells = _bin(torch.sigmoid(logits[..., 0])) + BINS * (targets > 0.5).long()

@@ -8,8 +8,8 @@ are a constant (`offset`). So a released value of tower s < t cannot depend on a
 of tier t: that is the isolation Theorem C rests on. A model without tiers (`uniform`,
 `grouped`, `none`) is the same thing with one tower that reads everything.
 
-Where the rule trains a network, its tower is linear(x) + network(x): a linear part
-that is trained first, and a network on what it leaves unexplained.
+Where the rule trains a network, its tower is linear(x) + network(x): a linear part that
+is trained first, and a network on what it leaves unexplained.
 """
 
 import json
@@ -103,10 +103,7 @@ class TowerShape:
         ]
 
     def presence(self, slots: Floats) -> Floats:
-        """Return 1 where a slot's column has a value and 0 where it is missing.
-
-        `slots` are encoded values, `[..., slots]`.
-        """
+        """Return 1 where a slot's column has a value, and 0 elsewhere."""
         present = np.ones_like(slots)
         for number, flag in self.flagged:
             present[..., number] = 1.0 - slots[..., flag]
@@ -149,10 +146,7 @@ class RuleFacts:
 
 @dataclass(frozen=True)
 class SlotGuess:
-    """Assumptions about slots before anything is bought.
-
-    `doubt` is the variance of a slot's centre around its guess.
-    """
+    """Assumptions about slots; `doubt` is the variance of a centre around its guess."""
 
     centre: Floats
     variance: Floats
@@ -230,8 +224,8 @@ class Tower:
     def inputs(self, slots: Tensor) -> Tensor:
         """Select the slots this tower reads.
 
-        Indexing, not masking: a slot of another tower is never touched, so not even
-        its NaN can leak in through a multiplication by zero.
+        Indexing, not masking: a slot of another tower is never touched, so not even its
+        NaN can leak in through a multiplication by zero.
         """
         chosen = self.shape.slots
         if len(chosen) == slots.shape[-1]:
@@ -257,7 +251,7 @@ class Tower:
 
     @property
     def linear_part(self) -> "Tower | None":
-        """The part beside the network as a tower of its own; None: there is none."""
+        """The part beside the network as a tower of its own, if there is one."""
         if not self.skip.size:
             return None
         return Tower(replace(self.shape, architecture="linear"), self.skip)
@@ -266,9 +260,8 @@ class Tower:
         """Return this tower's share of the logits, `[..., outputs]`.
 
         They are offsets of the towers above, so a row's logits do not depend on the
-        other rows, to the bit (see `known_layers` and `captured_model`): else
-        one person's presence would move everybody's gradient, and no clip would cover
-        that.
+        other rows, to the bit: else one person's presence would move everybody's
+        gradient, and no clip would cover that.
         """
         linear = self.linear_part
         if linear is None:
@@ -338,7 +331,10 @@ def to_bytes(
     for name, array in (extra or {}).items():
         arrays[f"extra.{name}"] = np.ascontiguousarray(array)
     header = {
-        "shapes": [_shape_to_json(tower.shape) for tower in model.towers],
+        "shapes": [
+            {**vars(tower.shape), "tier": tower.shape.tier.label}
+            for tower in model.towers
+        ],
         "metadata": dict(metadata or {}),
     }
     return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})
@@ -370,10 +366,6 @@ def untrained_model(shapes: Sequence[TowerShape]) -> Model:
     """Return the model before its first round."""
     towers = tuple(Tower.untrained(shape) for shape in shapes)
     return Model(towers, np.zeros(shapes[0].outputs))
-
-
-def _shape_to_json(shape: TowerShape) -> dict[str, Any]:
-    return {**vars(shape), "tier": shape.tier.label}
 
 
 def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:

@@ -20,7 +20,9 @@ from lexfed.evaluate.attacks.gradient_inversion import (
 )
 from lexfed.evaluate.attacks.product_runs import observe_run
 from lexfed.evaluate.attacks.target_value import find_target_value
-from lexfed.models import LOGISTIC, SOFTMAX, Loss, build, count
+from lexfed.models.losses import LOGISTIC, SOFTMAX, Loss
+from lexfed.models.networks.architectures import build
+from lexfed.models.networks.flat_parameters import count
 from lexfed.run.pricing.priced_run import PricedRun, price
 from support.evaluation.attacked_worlds import hospital
 from support.federation.worlds import encoding, rows_of

@@ -3,15 +3,13 @@
 
 A *unit* is the subject of the guarantee (a person with up to `records` rows). Its rows
 are averaged by their weights and clipped once, so a batch keeps them together: every
-tensor starts with [units, records]. Rows that pad a unit weigh zero.
+tensor starts with [units, records].
 
-Units of several sites may share one batch, one site after the other; `sites` has the
-number of units of each. Sums are then still taken site by site, because the rounding
-error that one person can move is the one of that person's own site, or pair of sites
-(`layer_sum.py`).
+Units of several sites may share one batch, one site after the other. Sums are then
+still taken site by site, because the rounding error that one person can move is the one
+of that person's own site, or pair of sites (`layer_sum.py`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -44,7 +42,7 @@ class Batch:
     sites: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the shapes and give `sites` its default, one site."""
+        """Check the shapes; by default there is one site."""
         shape = tuple(self.inputs.shape[:2])
         problems = [
             Problem("batch", f"`{name}` has shape {tuple(value.shape)}, not {wanted}")
@@ -79,30 +77,3 @@ class Batch:
     def slots(self) -> int:
         """Width of the encoded input."""
         return self.inputs.shape[2]
-
-
-def join(batches: Sequence[Batch]) -> Batch:
-    """Put the batches of several sites behind each other.
-
-    Units with fewer records than the longest are padded with rows of weight zero.
-    """
-    if not batches:
-        raise DataError([Problem("batch", "there is no site in this round")])
-    if len(batches) == 1:
-        return batches[0]
-    records = max(batch.records for batch in batches)
-    return Batch(
-        inputs=torch.cat([_pad(batch.inputs, records) for batch in batches]),
-        targets=torch.cat([_pad(batch.targets, records) for batch in batches]),
-        offset=torch.cat([_pad(batch.offset, records) for batch in batches]),
-        weights=torch.cat([_pad(batch.weights, records) for batch in batches]),
-        sites=tuple(units for batch in batches for units in batch.sites),
-    )
-
-
-def _pad(values: Tensor, records: int) -> Tensor:
-    missing = records - values.shape[1]
-    if missing == 0:
-        return values
-    shape = (values.shape[0], missing, *values.shape[2:])
-    return torch.cat([values, values.new_zeros(shape)], dim=1)

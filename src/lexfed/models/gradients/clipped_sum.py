@@ -10,21 +10,16 @@ unit's gradient is ever formed. Of models without a closed form
 gradients that see one record each (`captured_model.py`), so it is the same to the bit
 whoever else takes part. There everything is float64, and pieces are small enough that
 their gradients fit in memory.
-
-Several sites are computed in one program. Their sums are still taken in chunks of one
-site or a pair of them (`layer_sum.py`), so that the result is the sum of the sites' own
-results up to rounding, and no person moves the rounding of more than a pair.
 """
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from lexfed.checks import in_range
 from lexfed.errors import ConfigError, Problem
-from lexfed.models.gradients.batch import Batch, join
+from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipping import Clipping, CutBits, clip_block
 from lexfed.models.gradients.layer_sum import LayerSum, capacity, round_blocks
 from lexfed.models.gradients.rounding_error import norm_slack
@@ -44,7 +39,7 @@ from lexfed.models.networks.known_layers import (
 def clipped_sum(
     module: nn.Module,
     loss: Loss,
-    batches: Batch | Sequence[Batch],
+    batch: Batch,
     clips: Sequence[float],
     groups: Sequence[int] | None = None,
     *,
@@ -57,11 +52,9 @@ def clipped_sum(
         module: The model, [rows, slots] to [rows, outputs]: a chain of known layers,
             or captured.
         loss: Evaluated on offset plus logits.
-        batches: One batch per site, or several sites in one batch.
+        batch: Of one site, or of several sites.
         clips: One clip, or one per group; `[math.inf]` does not clip.
-        groups: Group of every slot, for per-group clipping: the columns of the first
-            layer's weight are clipped with their slot's group, everything else is the
-            last group (`flat_parameters.group_index`).
+        groups: Group of every slot, for per-group clipping (`group_index`).
         shares: Factor of every unit's clipped gradient, [units], in [0, 1]; None:
             all 1.
         bits: Adds up one bit per unit that tells whether the clip cut; only where the
@@ -77,7 +70,6 @@ def clipped_sum(
           rounding that is charged.
         - The model's parameters and the global generator are left as they were.
     """
-    batch = batches if isinstance(batches, Batch) else join(batches)
     clipping = Clipping.of(module, clips, groups)
     shares = _shares(shares, batch.units)
     if isinstance(module, CapturedModel):
@@ -183,11 +175,9 @@ def _clip(
     finite = torch.isfinite(gradients).all(1, keepdim=True)
     gradients = torch.where(finite, gradients, 0.0)
     slack = norm_slack(gradients.shape[1], 1, 1, torch.float64)
-    if clipping.groups is None:
-        index = np.zeros(gradients.shape[1], dtype=np.int64)
-    else:
-        index = group_index(module, clipping.groups)
-    columns = torch.from_numpy(index)
+    columns = torch.zeros(gradients.shape[1], dtype=torch.int64)
+    if clipping.groups is not None:
+        columns = torch.from_numpy(group_index(module, clipping.groups))
     squares = gradients.new_zeros(len(gradients), len(clipping.clips))
     squares.index_add_(1, columns, gradients.square())
     factors = torch.rsqrt(squares * (1 + slack)) * squares.new_tensor(clipping.clips)

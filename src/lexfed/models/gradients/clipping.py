@@ -33,12 +33,10 @@ _SMALLEST, _LARGEST = 1e-9, 1e9
 
 @dataclass(frozen=True)
 class Clipping:
-    """The clips of one release.
+    """The clips of one release, positive: one per group, or an infinite one for none.
 
-    Attributes:
-        clips: One positive number per group, or a single infinite one: no clipping.
-        groups: Group of every slot; None where the whole gradient is one group. The
-            last clip is the one of biases and later layers.
+    `groups` has the group of every slot; None where the whole gradient is one group.
+    The last clip is the one of biases and later layers.
     """
 
     clips: tuple[float, ...]
@@ -72,10 +70,9 @@ class Clipping:
 class CutBits:
     """The count of contributions that a clip cut: the sum of one centred bit per unit.
 
-    A bit is +1/2 where the unit's contribution was not cut and -1/2 where it was; where
-    it is not finite it is 0, as the contribution is. So one unit moves the sum by at
-    most 1/2 times its share. The sum is taken in float64, and exact where all shares
-    are 1.
+    A bit is +1/2 where the unit's contribution was not cut, -1/2 where it was and 0
+    where it is not finite, as the contribution is. So one unit moves the sum by at most
+    1/2 times its share. The sum is taken in float64, and exact where all shares are 1.
     """
 
     def __init__(self) -> None:
@@ -86,8 +83,7 @@ class CutBits:
     ) -> None:
         """Add the bits of units with these factors of clipping, [units].
 
-        `shares` are their weights, None: all 1; `broken` masks contributions that are
-        not finite, None: none.
+        `shares` are their weights (None: all 1), `broken` masks those not finite.
         """
         bits = torch.where(factors < 1.0, -0.5, 0.5).double()
         if broken is not None:
@@ -270,8 +266,7 @@ def column_lengths(tap: Tap, members: Tensor | None, slack: float) -> Tensor:
     """Give enlarged norms of groups of columns of one layer's weight, [units, groups].
 
     `members` is columns times groups, 1 where a column belongs to a group; None where
-    every column is a group of its own. Squared norms are enlarged by `slack` times the
-    squared spread.
+    every column is a group of its own. Squared norms are enlarged by `slack` times S².
     """
     steps = _length(tap.slopes).unsqueeze(-1)
     if tap.terms == 1 and members is None:

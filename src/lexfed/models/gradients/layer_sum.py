@@ -2,18 +2,15 @@
 """The running sum of one layer's clipped gradients, in float64, chunk by chunk.
 
 A chunk of units is one matrix product, slopesᵀ inputs: float32 for sites whose sum may
-be taken so (`rounding_error.py`), float64 otherwise. Between chunks everything is
-float64. Biases, and layers with one output, need no product: they are plain sums.
+be taken so (`rounding_error.py`), float64 otherwise. Biases, and layers with one
+output, need no product: they are plain sums.
 
 Two neighbouring sites, the first and second, the third and fourth, ..., are one chunk
 if they have few units together; otherwise each of them is cut into chunks of its own.
 So a chunk depends on the sizes of its pair only, and a person who joins or leaves a
 site moves the rounding of that pair's sum and no other. Longer runs of sites would make
-better products still, but charge more (`rounding_error.py`). The product of a chunk
-must not depend on the chunks around it, to the bit: padded widths see to that, as in
-`known_layers.py`.
-
-For computing, whole chunks are put together to blocks that fit the processor's cache.
+better products still, but charge more. The product of a chunk must not depend on the
+chunks around it, to the bit: padded widths see to that, as in `known_layers.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,9 +32,9 @@ _SLICE = 2**16
 
 @dataclass(frozen=True)
 class Chunk:
-    """Units from `start` to before `stop` that are summed by one product.
+    """Units from `start` to before `stop` of a round, summed by one product.
 
-    Counted from the start of the round; `wide` if the product must be taken in float64.
+    It must be taken in float64 if it is `wide`.
     """
 
     start: int
@@ -51,9 +48,10 @@ def capacity(width: int) -> int:
 
 
 def round_blocks(sites: Sequence[int], most: int) -> Iterator[list[Chunk]]:
-    """Cut a round, given the units of every site, into blocks of chunks.
+    """Cut a round, given the units of every site, into blocks of whole chunks.
 
-    A block holds at most `most` units, which is no fewer than the largest chunk has.
+    A block, which fits the processor's cache, holds at most `most` units, which is no
+    fewer than the largest chunk has.
     """
     block: list[Chunk] = []
     for chunk in _chunks(sites):

@@ -66,16 +66,11 @@ def summation_error(
 ) -> float:
     """Bound the rounding error of a clipped sum, as a multiple of the clip.
 
-    Args:
-        units: The most units of one sum, over all its sites.
-        dtype: Type of the batch's inputs.
-        terms: Terms per unit: records times positions of a convolution.
-        sites: Sites whose units are summed in one program.
-
-    Returns:
-        A number e: with clip C, |computed sum - exact sum| <= e C in every group's L2
-        norm, for every batch of at most `units` units, but for errors of other pairs of
-        sites, which neighbouring batches share. Those thus differ by at most C + 2 e C.
+    It is e for at most `units` units of all `sites` summed in one program, of inputs of
+    a type, with records times positions of a convolution as `terms`. With clip C,
+    |computed sum - exact sum| <= e C in every group's L2 norm, but for errors of other
+    pairs of sites, which neighbouring batches share. Those thus differ by at most C + 2
+    e C.
 
     Guarantees:
         - For float32 inputs with one record per unit, up to 10^6 units, at most 1e-3,

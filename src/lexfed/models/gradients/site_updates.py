@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local training of one site, for guarantees whose unit is the site itself.
 
-The site trains a copy of the model for several steps on its own records and sends the
-difference, clipped once. Nothing inside is clipped per record: any local training is
-covered when the whole update is (Theorem C, 5).
+The site trains a copy of the model on its own records and sends the difference, clipped
+once. Nothing inside is clipped per record: any local training is covered when the whole
+update is (Theorem C, 5).
 """
 
 import math

@@ -2,12 +2,9 @@
 """Models by name: `logistic`, `linear`, `mlp:256,128,64`, `cnn`, `module:factory`.
 
 Every model maps [rows, slots] to [rows, outputs]. The built-in ones start as the zero
-function (their last layer is zero), so that a tower starts by changing nothing about
-the towers below it. A factory is called as `factory(slots, outputs)` and returns any
-`torch.nn.Module`; one that cannot be private or repeatable is refused here, with a
-reason.
-
-A factory's model does not leave this file. It is called on made-up records and made
+function, so that a tower starts by changing nothing about the towers below it. A
+factory is called as `factory(slots, outputs)`; a module that cannot be private or
+repeatable is refused here, with a reason. It is called on made-up records and made
 again without its code: as a chain of our own layers, or as graphs
 (`captured_model.py`).
 """
@@ -37,10 +34,9 @@ _CHANNELS = (8, 16)
 def build(
     spec: str, slots: int, outputs: int, seed: int, *, bias: bool = True
 ) -> nn.Module:
-    """Build a model by its name in the configuration.
+    """Build a model by its name in the configuration; equal seeds give equal weights.
 
-    `bias` tells whether the built-in models' last layer has one. Equal seeds give equal
-    initial weights.
+    `bias` tells whether the built-in models' last layer has one.
 
     Guarantees:
         - The global random generator is left as it was found.
@@ -54,10 +50,9 @@ def build(
     state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(seed)
-        module = _construct(spec, slots, outputs, seed, bias)
+        return _construct(spec, slots, outputs, seed, bias)
     finally:
         torch.set_rng_state(state)
-    return module
 
 
 def refuse(module: nn.Module) -> None:

@@ -55,12 +55,10 @@ Tensors = tuple[Tensor, ...]
 
 @dataclass(frozen=True)
 class _Graphs:
-    """A model for one record, in float64.
+    """A model for one record, in float64; `constants` are buffers and frozen weights.
 
-    Attributes:
-        logits: weights, constants and record to one tensor [outputs].
-        gradient: weights, constants, record and slope to one tensor per weight.
-        constants: buffers and frozen weights.
+    `logits` leads from weights, constants and record to a tensor [outputs], `gradient`
+    from these and a slope to one tensor per weight.
     """
 
     logits: fx.GraphModule
@@ -73,10 +71,7 @@ class _Graphs:
 
 
 class CapturedModel(nn.Module):
-    """A model that runs graphs, with weights in the order they had.
-
-    Attributes:
-        rows: Records that are computed at once; a public number.
+    """A model that runs graphs, `rows` records at once, with weights in their order.
 
     Guarantees:
         - Once captured, no code of the model is called again.
@@ -89,10 +84,7 @@ class CapturedModel(nn.Module):
     rows: int
 
     def __init__(self, module: nn.Module, slots: int, outputs: int) -> None:
-        """Capture a model that maps [1, slots] to [1, outputs].
-
-        Refused with a `ConfigError` if it is no function of its weights and one record.
-        """
+        """Capture a model, or refuse one that is no function of weights and record."""
         super().__init__()
         self.weights = _skeleton(module, {})
         self._names = tuple(trainable(self))
@@ -125,10 +117,7 @@ class CapturedModel(nn.Module):
         slopes: Tensor,
         weights: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """Return the gradients of records, [records, all weights] in float64.
-
-        `slopes` are those of the differentiated value, [records, outputs].
-        """
+        """Return gradients of slopes · logits, [records, all weights] in float64."""
         parts = self._run(self._graphs.gradient, weights, records, slopes)
         return torch.cat([part.flatten(1) for part in parts], dim=1)
 

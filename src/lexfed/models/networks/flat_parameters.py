@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model's trainable parameters as one flat float64 vector, and back.
 
-Sums, noise and updates live on that vector. Its order is the order of
-`module.named_parameters()`, which follows the definition of the module; parameters
-with `requires_grad = False` are not trained and not part of it.
+Its order is the order of `module.named_parameters()`; parameters with `requires_grad =
+False` are not trained and not part of it.
 """
 
 from collections.abc import Sequence
@@ -67,10 +66,9 @@ def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
 
 
 def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
-    """Give the layer whose columns the groups divide.
+    """Give the first layer, a Linear over the slots, whose columns the groups divide.
 
-    It is the first parametrised layer, a Linear over the slots. `groups` has the
-    group of every slot, numbered 0, 1, ..., `max(groups)`.
+    `groups` has the group of every slot, numbered 0, 1, ..., `max(groups)`.
     """
     first = first_linear(module, len(groups))
     if first is None:

@@ -7,13 +7,12 @@ types listed here count, because a subclass (or a user's own `forward`) may mix 
 records of a batch, and then the closed form would clip something that is not one
 person's gradient. A user's chain of such layers is made again from its settings and
 weights (`rebuilt_chain`), since objects of a user's may have had their methods
-replaced. Everything else takes the slower road of `captured_model.py` and
-`gradients/clipped_sum.py`.
+replaced. Everything else takes the slower road of `captured_model.py`.
 
-**Taps.** A unit's gradient of a Linear layer's weight is the sum over its rows of
-d ⊗ a, with a the layer's input and d the loss's slope at the layer's output. Neither
-norms nor the clipped sum need those products one by one; a `Tap` holds a and d of all
-rows instead [Goo15]. A convolution is a Linear layer applied to every position of its
+**Taps.** A unit's gradient of a Linear layer's weight is the sum over its rows of d ⊗
+a, with a the layer's input and d the loss's slope at the layer's output. Neither norms
+nor the clipped sum need those products one by one; a `Tap` holds a and d of all rows
+instead [Goo15]. A convolution is a Linear layer applied to every position of its
 unfolded input, so its tap has one row per position.
 
 **Isolation.** A row of a tap depends on that record and the weights only, to the bit. A
@@ -213,13 +212,10 @@ Slope = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Tap:
-    """Inputs and output slopes of one Linear or Conv1d layer.
+    """Inputs and output slopes of one Linear or Conv1d layer, that may have a bias.
 
-    Attributes:
-        inputs: [units * terms, fan-in or more]; columns beyond the layer's are zero.
-        slopes: [units * terms, fan-out or more], likewise.
-        terms: Rows per unit: records times positions.
-        bias: Whether the layer has one.
+    Both have [units * terms] rows, terms being records times positions, and as columns
+    the layer's fan-in and fan-out, or more that are zero.
     """
 
     inputs: Tensor
@@ -323,8 +319,9 @@ def _unfold(layer: nn.Conv1d, value: Tensor) -> Tensor:
 class DenseModel:
     """Linear, ReLU, Linear, ..., Linear, forth and back by hand.
 
-    This is `trace` for the models that matter most, without autograd's bookkeeping. It
-    holds the weights, padded for the matrix products, and room to work in.
+    This is `trace` for the models that matter most, without autograd's bookkeeping.
+    Weights that need no padding or cast are not copied. One `run` has at most `rows`
+    rows, `records` of them per unit.
 
     Guarantees:
         - A row's inputs and slopes do not depend on the other rows, to the bit.
@@ -334,10 +331,6 @@ class DenseModel:
     def __init__(
         self, layers: Sequence[nn.Module], dtype: torch.dtype, rows: int, records: int
     ) -> None:
-        """Take the weights; those that need no padding or cast are not copied.
-
-        One `run` has at most `rows` rows, `records` of them per unit.
-        """
         linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
         self._outputs = linear[-1].out_features
         self._records = records

@@ -4,10 +4,10 @@
 Each function `..._vectors` maps every record to a vector of norm at most 1 that depends
 on that record and on public or released numbers.
 
-Importance of columns: a record adds its slots times its residual to a paid release. The
-mean over records is the gradient of a linear tower at the start of training, with slots
-brought to a common scale by public guesses: where it is long, a column is useful. A
-released model shows it by its weights, for nothing more.
+Importance of columns: the mean over records of slots times residual is the gradient of
+a linear tower at the start of training, with slots brought to a common scale by public
+guesses: where it is long, a column is useful. A released model shows it by its weights,
+for nothing more.
 """
 
 import numpy as np
@@ -80,8 +80,7 @@ def importance_radius(facts: RuleFacts) -> float:
 def importance_vectors(facts: RuleFacts, slots: Floats, slopes: Floats) -> Floats:
     """Return the scaled gradient of each record, slots times outputs.
 
-    `slots` are encoded values, [..., slots], and `slopes` the derivative of the
-    loss where no column is used yet, [..., outputs].
+    It is taken where no column is used yet; the arguments are those of residuals.
 
     Guarantees:
         A vector depends on its own record and is at most 1 long.
@@ -100,10 +99,7 @@ def slot_scales(shape: TowerShape) -> Floats:
 
 
 def slot_weights(tower: Tower) -> Floats | None:
-    """Return the weights by which slots enter a released tower, [slots, ...].
-
-    None where the first layer is not one of weights for single slots.
-    """
+    """Return a released tower's weights of slots, [slots, ...], if it has any."""
     part = tower.linear_part or tower
     first = next((m for m in part.module().modules() if _is_weighted(m)), None)
     if not isinstance(first, nn.Linear) or first.in_features != len(part.shape.slots):

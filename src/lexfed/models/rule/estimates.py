@@ -2,12 +2,10 @@
 """The coordinator's estimates from a tower's noised means: all post-processing.
 
 A `TowerState` is the memory between rounds; its `Geometry` has the scales and clips of
-records in the next round and the expected size of weights. Both are functions of
-released and public values.
-
-Every estimate is shrunk by the known size of its noise. Rounds are averaged with the
-precision of their noise, and the unknown size of the signal is averaged over a prior: a
-tower without evidence of signal keeps quiet.
+records in the next round and the expected size of weights. Every estimate is shrunk by
+the known size of its noise. Rounds are averaged with the precision of their noise, and
+the unknown size of the signal is averaged over a prior: a tower without evidence of
+signal keeps quiet.
 """
 
 from collections.abc import Mapping
@@ -70,12 +68,9 @@ FOCUS = (0.2, 4.0)
 
 @dataclass(frozen=True)
 class TargetEstimate:
-    """The estimate of the target's rates or mean.
+    """The estimate of the target: rates of classes, or a number's mean and spread.
 
-    Attributes:
-        rate: of each class, or the mean of a number.
-        spread: standard deviation of a number.
-        doubt: size of the error of `rate` as far as it matters for drift.
+    `doubt` is the size of the error of `rate` as far as it matters for drift.
     """
 
     rate: Floats
@@ -315,8 +310,8 @@ def learn_residuals(
 ) -> TowerState:
     """Return the state after one more round.
 
-    `scales` are the geometry of the round that was released, `mean` that of vectors
-    of norm at most 1, `deviation` that of its noise.
+    `scales` are the geometry of the round that was released, `mean` that of vectors of
+    norm at most 1, `deviation` that of its noise.
     """
     unit = scales.residual * scales.focus_radius(state.focus)
     noise = (deviation * unit / state.focus) ** 2

@@ -2,9 +2,9 @@
 """The default rule for networks: a linear part first, a network on its residuals.
 
 The noise of a network grows with the root of its parameters, so at the budgets of a
-sensitive tier a network trained from nothing is worse than the linear rule. A network
-tower is therefore linear(x) + network(x): the linear part takes most of the tower's
-square, the network the rest, listening to all towers below and to the linear part.
+sensitive tier a network trained from nothing is worse than the linear rule. So in
+linear(x) + network(x) the linear part takes most of the tower's square, the network the
+rest, listening to all towers below and to the linear part.
 
 A record's vector is its gradient over max(its norm, `clip_radius`), so its norm is at
 most 1 and the ratio of noise to clip is the plan's. Steps are proportional to `kappa`,
@@ -56,8 +56,8 @@ _PROBES = 256
 def kappa(parameters: int, units: float, mu: float) -> float:
     """Return the bound of a network's signal over the norm of its noise.
 
-    `units` is public. `mu` is the whole tower's budget, as replace-one Gaussian
-    privacy of the noise that reaches the model.
+    `units` is public. `mu` is the whole tower's budget, as replace-one Gaussian privacy
+    of the noise that reaches the model.
     """
     return float(units * mu * np.sqrt(SHARE / parameters) / 2.0)
 
@@ -145,8 +145,7 @@ def averaged_weights(
 ) -> tuple[Floats, int]:
     """Return the weights to serve after a round, and the number of rounds they average.
 
-    `mean` are the weights served so far, the mean of `seen` rounds; `round_` is the
-    index of this one.
+    `mean` are the weights served so far, the mean of `seen` rounds.
     """
     if round_ < rounds - max(1, round(rounds * AVERAGED)):
         return weights, 0

@@ -45,10 +45,7 @@ RuleReleaseKind = Literal["labels", "moments", "residuals"]
 
 @dataclass(frozen=True)
 class PurchasedRounds:
-    """Rounds of one kind of release, of vectors of a dimension.
-
-    `share` is the part of the tower's square that all its rounds take together.
-    """
+    """Rounds of one kind of release, which take a `share` of the tower's square."""
 
     kind: RuleReleaseKind
     share: float
@@ -62,8 +59,7 @@ def plan_tower(
     """Return the purchases of a tower; the first one also buys the label rate.
 
     `units` is public. `mu` is the tower's budget, as replace-one Gaussian privacy of
-    the noise that reaches the model, `rounds` a number of training rounds that a person
-    chose.
+    the noise that reaches the model. A person may have chosen the rounds of training.
     """
     bought: list[PurchasedRounds] = []
     left = 1.0

@@ -19,7 +19,7 @@ from lexfed.federation.coordinator.sketch_learner import (
 )
 from lexfed.federation.planning.choices import LINEAR
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Stage
-from lexfed.models import fallback_reason
+from lexfed.models.networks.known_layers import fallback_reason
 from lexfed.privacy.releases import Release
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.sketch.queries.drift import drift
