@@ -340,9 +340,7 @@ def to_bytes(
     return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})
 
 
-def from_bytes(
-    content: bytes,
-) -> tuple[Model, dict[str, Any], dict[str, NDArray[Any]]]:
+def from_bytes(content: bytes) -> tuple[Model, dict[str, Any], dict[str, NDArray[Any]]]:
     """Return model, metadata and extra arrays of a file written by `to_bytes`."""
     arrays = load(content)
     size = int.from_bytes(content[:8], "little")

@@ -86,11 +86,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
         return reply
 
     def execute(
-        self,
-        task_name: str,
-        shareable: Any,
-        fl_ctx: Any,
-        abort_signal: Any,
+        self, task_name: str, shareable: Any, fl_ctx: Any, abort_signal: Any
     ) -> Any:
         """Refuse: there are no tasks, only messages."""
         del task_name, shareable, fl_ctx, abort_signal
