@@ -42,7 +42,9 @@ class RoundRelease:
 
 
 class Coordinator:
-    """Drives a programme from its first round to its last.
+    """Drives a programme on from a state; without privacy it has no ledger.
+
+    Sites' receipts are bound to the audit log that has `log` as its origin.
 
     Guarantees:
         A round that the ledger cannot pay for is refused before anyone computes.
@@ -59,10 +61,6 @@ class Coordinator:
         progress: Progress,
         log: str = "",
     ) -> None:
-        """Continue a run from a state; without privacy there is no ledger.
-
-        `log` is the origin of the audit log, which sites' receipts are bound to.
-        """
         self._programme = programme
         self._digest = programme.digest
         self._learner = learner
@@ -79,11 +77,8 @@ class Coordinator:
     def next(self, charged: bool = False) -> RoundRequest | None:
         """Return the next round, charged to the ledger, or None when all are done.
 
-        A round that was `charged` before an interruption, and of which nothing left the
-        process, is run under that charge.
-
-        Raises:
-            Refused: if the round would overspend; nothing was computed.
+        It is refused if it would overspend. A round that was `charged` before an
+        interruption, and of which nothing left the process, is run under that charge.
         """
         chosen = self._choose(charged)
         if not chosen:
@@ -183,13 +178,10 @@ class Coordinator:
         answers: Sequence[Reply | Refusal],
         missing: Collection[str] = (),
     ) -> RoundRelease:
-        """Sum the answers, add noise, and learn from the release.
+        """Sum the answers, add noise, and learn; `missing` sites were asked as well.
 
-        `missing` are sites that were asked and are not in the answers.
-
-        Raises:
-            Refused: if a site refused, or an answer is not one to this query: it would
-                count twice, or be released without noise. Nothing is released.
+        Nothing is released if a site refused, or an answer is not one to this query: it
+        would count twice, or be released without noise.
         """
         refusals = [answer for answer in answers if isinstance(answer, Refusal)]
         if refusals:

@@ -139,8 +139,8 @@ def leading_columns(
 ) -> tuple[int, ...]:
     """Return the columns that the towers up to one lean on most, in their own order.
 
-    A column counts by the length of its weights, each times the public guess of how far
-    its slot moves. A tower whose weights belong to no single slots has none.
+    A column counts by the length of its weights, each times the guess of how far its
+    slot moves; it has none where weights belong to no single slots.
     """
     lengths: dict[int, float] = {}
     for one in model.towers[: tower + 1]:

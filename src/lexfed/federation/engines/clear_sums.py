@@ -155,7 +155,7 @@ def too_few(
     """Return the loss of a round that too few of the asked sites answered.
 
     Nobody signs a refusal, and people read it. So the name is the channel's, and the
-    reason a line of visible characters that is not long.
+    reason a short line of visible characters.
     """
     message = f"round {query.round} is lost: {answered} of {asked} sites answered"
     if not refusals:

@@ -79,11 +79,7 @@ def epoch_settings(
 
 @dataclass(frozen=True)
 class MaskEpochs:
-    """The epochs of masks of a run, as its coordinator sets them up.
-
-    `sites` are public keys by name; `next_epoch` returns a number that no epoch of this
-    run had, durably.
-    """
+    """The epochs of masks of a run; no epoch had `next_epoch` as a number before."""
 
     identity: Identity
     settings: EpochSettings
@@ -139,10 +135,7 @@ class PieceRequest:
 
 
 def read_request(content: bytes) -> EpochRequest | MaskedQuery | PieceRequest | None:
-    """Return a coordinator's request; None if it is a message of `lexfed.secagg`.
-
-    A message that is cut off, or has a number too large, raises a `SecAggError`.
-    """
+    """Return a coordinator's request; None if it is a message of `lexfed.secagg`."""
     reader, kind = Reader(content[4:], "message"), content[:4]
     if kind not in (_BEGIN, _ASK, _FETCH):
         return None

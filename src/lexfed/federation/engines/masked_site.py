@@ -42,7 +42,6 @@ class MaskedSite:
     """
 
     def __init__(self, site: Site, identity: Identity, setting: EpochSettings) -> None:
-        """Open a site under the name that it is enrolled with."""
         self._site = site
         self._identity = identity
         self._settings = setting

@@ -53,11 +53,7 @@ BlameSink = Callable[[str, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedSum(Reply):
-    """A sum that was opened for several sites together.
-
-    `signed` has the receipt of each site in it; `record` is evidence for others of the
-    sites that agreed to open it.
-    """
+    """A sum opened for several sites, with their receipts and evidence for others."""
 
     signed: Mapping[str, bytes]
     record: RoundRecord
@@ -94,7 +90,6 @@ class MaskedSums:
         check: CheckReceipt,
         exclusions: Exclusions,
     ) -> None:
-        """Take a channel, for a programme with a cohort."""
         if programme.cohort is None:
             raise ValueError("expected a programme with noise in shares")
         self._programme, self._cohort = programme, programme.cohort
@@ -110,10 +105,7 @@ class MaskedSums:
     # Set-up
 
     def prepare(self) -> None:
-        """Set up an epoch, unless the present one has rounds left.
-
-        Raises a `SecAggError` if too few sites take part; nothing was charged then.
-        """
+        """Set up an epoch if none has rounds left, or raise before any charge."""
         if self._session is not None and self._rounds < self._programme.setup_rounds:
             return
         without: set[str] = set()
@@ -194,11 +186,7 @@ class MaskedSums:
     def ask(
         self, query: Query, participants: Sequence[str]
     ) -> Sequence[Reply | Refusal]:
-        """Return the opened sum of the sites that answered, as one reply.
-
-        Raises a `RoundLost` if too few answered, one cheated, or the sum left its
-        bound.
-        """
+        """Return the opened sum of the sites that answered, or raise `RoundLost`."""
         self.prepare()
         if self._session is None:  # pragma: no cover - `prepare` sees to it
             raise RoundLost("no epoch")
@@ -296,10 +284,9 @@ class MaskedSums:
         session.reconstruct()
 
     def _total(self, session: ServerSession, query: Query) -> Integers:
-        """Take the masks off the sum, or lose the round if the sum left its bound.
+        """Take the masks off the sum, or lose the round if it left its bound.
 
-        Honest sites alone leave it with negligible probability. Nothing tells which of
-        the vectors did it.
+        Honest sites leave it with negligible probability; nothing tells which did it.
         """
         stage = self._programme.stages[query.stage]
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """People's choices for training, and public facts about the population."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE, Allocation
@@ -23,12 +23,10 @@ LINEAR = ("logistic", "linear")
 
 
 def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
-    """Return the sites that add shares of noise behind masks.
+    """Return the sites that add shares of noise behind masks, or say why none can.
 
     Noise in shares needs an honest share in every sum (`privacy.noise.shares`); masks
-    need two honest sites in it, and enough answers to open it
-    (`secagg.masks.thresholds`). A `ConfigError` says why so few sites cannot withstand
-    that much.
+    need two honest sites in it, and enough answers (`secagg.masks.thresholds`).
     """
     if sites < 2:
         what = "one site has nobody to add up with"
@@ -117,6 +115,10 @@ class Choices:
         """True if towers get networks beside their linear parts where they pay."""
         return self.follows_rule and self.model not in LINEAR
 
+    def mean_importance(self, columns: Collection[str]) -> float:
+        """Return the mean importance of columns, 1 where none is known."""
+        return sum(self.importance.get(name, 1.0) for name in columns) / len(columns)
+
     def clip_of(self, tier: Tier) -> float | None:
         """Return the clip that a person chose for a tier; None: the rule decides."""
         return self.clip.get(tier, self.default_clip)
@@ -127,10 +129,8 @@ class PopulationFacts:
     """Public facts about the population.
 
     Attributes:
-        encoding: slots of every column and tier.
         outputs: number of logits.
-        units: public number of units.
-        divisor: that makes a full-batch sum a mean.
+        units: public number of units; `divisor` makes a full-batch sum a mean.
         site_weights: public weight of each site's sum, at most 1.
         places: rows that a unit may have.
         site_units: public guess of the number of units at each site.

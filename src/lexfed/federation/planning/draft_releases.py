@@ -192,8 +192,10 @@ def _groups(tower: DraftTower) -> tuple[DraftGroup, ...]:
     choices, encoding = tower.choices, tower.facts.encoding
     index = group_index(tower.shape.untrained(), column_groups(encoding))
     sizes = np.bincount(index)
+    # Groups of one release cost as one Gaussian, whatever the shares of their noise
+    # (Theorem 1), so weights by importance change no price.
     tiers = [
-        TierFacts(tier, int(size), _importance(tower, tier))
+        TierFacts(tier, int(size), choices.mean_importance(encoding.columns_of(tier)))
         for tier, size in zip(encoding.model_tiers, sizes, strict=False)
     ]
     if choices.allocation == "caps":
@@ -221,14 +223,3 @@ def _groups(tower: DraftTower) -> tuple[DraftGroup, ...]:
         clip = choices.default_clip or DEFAULT_CLIP
         groups.append(DraftGroup("shared", clip, int(sizes[-1]), max(weights)))
     return tuple(groups)
-
-
-def _importance(tower: DraftTower, tier: Tier) -> float:
-    """Return the mean importance of a tier's columns.
-
-    Groups of one release cost as one Gaussian, whatever the shares of their noise
-    (Theorem 1), so weights by importance change no price.
-    """
-    columns = tower.facts.encoding.columns_of(tier)
-    importance = tower.choices.importance
-    return sum(importance.get(name, 1.0) for name in columns) / len(columns)

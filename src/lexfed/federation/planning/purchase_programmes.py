@@ -17,16 +17,8 @@ about a tier follows from a release of a more sensitive one (Theorem C):
 
 All tables of a tier have the same ratio of clip to noise, since each of them answers
 for one column. Which stages there are follows from declarations alone, and what a
-follow-up asks from released tables alone.
-
-**Resolution** of a profile: how common a value must be to be seen. A cell stands out of
-a table of m cells with noise of variance s² if it is above s sqrt(2 ln(m / a))
-(`lexfed.sketch.queries.refinements`). Divided by the public number of persons that is
-the share of persons whose value would be hidden. Two sites with n persons each share J
-of them. Their tables of keys, of m cells at rho each, tell J with variance n²/m + n/rho
-+ m/(4 rho²), beside the variance of J itself (`lexfed.sketch.estimates`). An overlap
-below 1.96 standard deviations is hidden. Both follow from the programme alone, so they
-are known before anything is spent.
+follow-up asks from released tables alone. How common a value must be to be seen
+(`hidden_shares`) follows from the programme, so it is known before anything is spent.
 """
 
 import math
@@ -48,7 +40,7 @@ from lexfed.federation.planning.programme_draft import (
     tower_tiers,
 )
 from lexfed.federation.planning.programme_price import price_programme
-from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.sequence import Programme
 from lexfed.models.rule.purchases import CLIP, label_dimension
 from lexfed.models.towers import RuleFacts, TowerShape
 from lexfed.sketch.profile.federation_profile import ProfiledColumn
@@ -139,8 +131,7 @@ def plan_profile(
 
     Of the run's choices only trust, accountant and seed matter here. `columns` are
     those of the units' raw slots, in order; those `left_out` have no questions, PERSONS
-    stands for the keys of persons, and at least one column is asked. A `ConfigError`
-    tells that the tables do not fit what sites can sum.
+    stands for the keys of persons, and at least one column is asked.
     """
     own = choices.of_purchase()
     shapes = _towers(facts, own, columns, left_out)
@@ -299,31 +290,32 @@ class HiddenShare:
 
 
 def hidden_shares(programme: Programme, units: int) -> tuple[HiddenShare, ...]:
-    """Return the share that each table of a profile hides, in the order of stages."""
-    persons = units / len(programme.sites)
-    return tuple(
-        HiddenShare(table.column, _overlap(table, deviation, persons))
-        if table.domain == "keys"
-        else HiddenShare(
-            table.column, threshold(table.cells, deviation**2, ERROR) / units
-        )
-        for stage in programme.stages
-        for table, deviation in zip(
-            stage.tables, _deviations(stage, programme), strict=True
-        )
-    )
+    """Return the share that each table of a profile hides, in the order of stages.
 
-
-def _deviations(stage: Stage, programme: Programme) -> list[float]:
-    release = stage.releases[0]
-    if release is None:
-        return [0.0] * len(stage.tables)
-    louder = math.sqrt(programme.loudness())
-    return [louder * group.sigma for group in release.groups]
+    A cell stands out of a table of m cells with noise of variance s² if it is above s
+    sqrt(2 ln(m / a)) (`lexfed.sketch.queries.refinements`), here over all persons.
+    """
+    persons, louder = units / len(programme.sites), math.sqrt(programme.loudness())
+    hidden = []
+    for stage in programme.stages:
+        release = stage.releases[0]
+        for place, table in enumerate(stage.tables):
+            sigma = 0.0 if release is None else louder * release.groups[place].sigma
+            if table.domain == "keys":
+                share = _overlap(table, sigma, persons)
+            else:
+                share = threshold(table.cells, sigma**2, ERROR) / units
+            hidden.append(HiddenShare(table.column, share))
+    return tuple(hidden)
 
 
 def _overlap(table: RequestedTable, deviation: float, persons: float) -> float:
-    """Return the share of a site's persons below which an overlap is hidden."""
+    """Return the share of a site's persons below which an overlap is hidden.
+
+    Tables of keys of two sites with n persons each, of m cells at rho each, tell the
+    overlap with variance n²/m + n/rho + m/(4 rho²), beside its own
+    (`lexfed.sketch.estimates`). It is hidden below 1.96 standard deviations.
+    """
     cells = table.depth * table.width
     # Noise on every cell of variance depth / (2 rho).
     doubt = deviation * deviation / table.depth

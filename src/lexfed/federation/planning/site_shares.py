@@ -32,10 +32,7 @@ TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})
 
 @dataclass(frozen=True)
 class SiteShares:
-    """Factors of the sites in one tower: on clipped sums, and on sampling rates.
-
-    `divisor` is the public number that a sum over all units is divided by.
-    """
+    """Factors of the sites in one tower, and the public divisor of a sum over all."""
 
     weights: tuple[float, ...]
     rates: tuple[float, ...]
@@ -45,11 +42,7 @@ class SiteShares:
 def planned_shares(
     draft: ProgrammeDraft, releases: Sequence[tuple[Release, ...]]
 ) -> tuple[SiteShares, ...]:
-    """Return the sites' part in each tower, whose releases are priced.
-
-    A `ConfigError` tells that a profile's epsilon is so large that the error of the
-    noise sampler would use up its delta.
-    """
+    """Return the sites' part in each tower, whose releases are priced."""
     choices, tiers = draft.choices, draft.tiers
     parts = [
         participation_of(

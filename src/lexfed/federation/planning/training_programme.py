@@ -170,6 +170,5 @@ def _shares(
 def _tier_facts(
     facts: PopulationFacts, choices: Choices, shape: TowerShape
 ) -> TierFacts:
-    columns = {facts.encoding.slots[place].column for place in shape.slots}
-    weights = [choices.importance.get(column, 1.0) for column in columns]
-    return TierFacts(shape.tier, len(shape.slots), sum(weights) / len(weights))
+    columns = dict.fromkeys(facts.encoding.slots[place].column for place in shape.slots)
+    return TierFacts(shape.tier, len(shape.slots), choices.mean_importance(columns))

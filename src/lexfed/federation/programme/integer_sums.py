@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer pipeline of a release: grid, exact sums, noise or shares of it, descale.
 
-Each coordinate has the grid and the noise of its group and is treated alone, so nothing
-spans two groups.
-
-Masked sums are taken modulo 2^b, so their integers must be short. Their grids are
-therefore coarser (`FINENESS`), which costs less than 1 % of the clip.
+Each coordinate has the grid and the noise of its group and is treated alone. Masked
+sums are taken modulo 2^b, so their grids are coarser (`FINENESS`), at less than 1 % of
+the clip.
 """
 
 from collections.abc import Sequence
@@ -98,10 +96,7 @@ def noised_by_site(
 def grid_in_ring(grid: Grid, units: int, cohort: NoiseCohort) -> Grid:
     """Return a grid whose sums fit the widest ring, with as much room as there is.
 
-    The given grid has room for many times the declared units; its fineness is not used.
-
-    Raises:
-        ConfigError: if not even the declared units fit.
+    A `ConfigError` tells that not even the public number of units fits.
     """
     coarse = replace(grid, fineness=FINENESS)
     while _bound(coarse, cohort) > _LONGEST and coarse.units > units:

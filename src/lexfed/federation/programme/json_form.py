@@ -42,14 +42,11 @@ def plain(programme: Programme) -> dict[str, Any]:
 
 
 def from_bytes(content: bytes) -> Programme:
-    """Return the programme that was sent.
+    """Return the programme that was sent, or raise an `AuditError`.
 
     Guarantees:
         The same programme to the bit, hence with the same digest.
         An unknown field, a missing one or one of another type is refused.
-
-    Raises:
-        AuditError: if the bytes are not a programme of this version.
     """
     parse_json(content)
     try:

@@ -35,8 +35,6 @@ QueryKind = Literal[
 
 
 class _QueryHead(ClosedModel):
-    """The head of a query, with every value of the one type it may have."""
-
     programme: str
     log: str
     round: JsonCount
@@ -68,9 +66,7 @@ class Query:
     Attributes:
         programme: hash of the programme both sides agreed on before the first round.
         log: origin of the run's audit log, which receipts are bound to.
-        round: number of the round, from 1.
-        tower: index of the tower that is being trained.
-        step: place of the round within its stage, from 0.
+        round: number of the round, from 1; `step` is its place in the stage, from 0.
         release: the charge for the round; None without privacy.
         model: released so far; the towers below `tower` are final.
         arrays: further released or public numbers that the kind needs.

@@ -61,8 +61,8 @@ class Stage:
     """Rounds of one kind for one tower, and how much each site takes part in them.
 
     A site with a stricter budget than the plan's takes part with a smaller weight or
-    rate (`lexfed.budget.sites`), and may save in the first rounds what it spends later.
-    Its charge is computed here, from the same numbers as its sum.
+    rate (`lexfed.budget.sites`), and may save in the first rounds, by `phases`, what it
+    spends later. Its charge is computed here, from the same numbers as its sum.
 
     Attributes:
         sampling_rate: highest probability that a unit takes part in a round.
@@ -74,7 +74,6 @@ class Stage:
         blocks: the grid of each group of the release, in the order of the groups.
         noise_range: smallest and largest factor on the planned noise of a round.
         extra: rounds beyond the planned ones that a filter may admit.
-        phases: the first rounds, where some sites save; in order.
         tables: those of a stage of kind `sketch`, one for each group.
     """
 
@@ -98,8 +97,6 @@ class Stage:
         sizes = [block.stop - block.start for block in self.blocks]
         if self.kind != "sketch" or sizes != [table.cells for table in self.tables]:
             raise ValueError("expected one table for every block of a sketch, as long")
-
-    # Rounds
 
     @property
     def most_rounds(self) -> int:
@@ -154,8 +151,6 @@ class Stage:
             for one in self.phases
         )
 
-    # The vector
-
     @property
     def dimension(self) -> int:
         """Length of the released vector."""
@@ -170,8 +165,6 @@ class Stage:
     def grids(self) -> GridVector:
         """The grids of all groups, as one for the whole vector."""
         return GridVector(tuple(block.grid for block in self.blocks))
-
-    # Sites
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
@@ -269,7 +262,6 @@ class Programme:
     Attributes:
         shapes: the towers, least sensitive first.
         groups: for `grouped`, the group of every slot; else empty.
-        float32: whether gradients are computed in single precision.
         follows_rule: whether towers are trained by `lexfed.models.rule`.
         learning_rate: step of plain descent; None for its default.
         local_steps: gradient steps of a client between two rounds.

@@ -9,12 +9,9 @@ Two kinds of tables are asked, each at a place that is fixed before the first ro
 
 So the sketches before a tower depend on releases of its own tier or of lower ones, and
 Theorem C holds as it stands. The columns are chosen by released weights, which is
-public. If they are those of the last look, nothing is asked, and nothing is spent.
-
-The consequences are post-processing: weights of sites by overlap, which go with every
-later query, and warnings of drift and of persons at several sites. After a drift later
-towers keep the most noise of their range: steering was made for the population that was
-declared.
+public. The consequences are post-processing: weights of sites by overlap, warnings, and
+after a drift the most noise of the range for later towers, since steering was made for
+the population that was declared.
 
 A table that follows up an earlier one needs numbers of earlier releases, which its
 query carries. A site checks every one of them before it looks at its data:
@@ -52,12 +49,9 @@ about which it showed something."""
 class SketchSchedule:
     """The schedule of sketches in a run; public, and part of the programme.
 
-    Attributes:
-        share: part of a tower's budget that its sketches take; 0: there are none.
-        every: before how many towers there is one look at columns.
-        columns: how many columns a look has room for.
-        persons: whether keys of persons are counted.
-        watched: the columns that may be looked at.
+    They take a `share` of a tower's budget; at 0 there are none. There is one look at
+    some of the `watched` columns before `every` so many towers, with room for so many
+    `columns`, and keys of `persons` may be counted.
     """
 
     share: float = 0.0
@@ -144,10 +138,9 @@ def asked_numbers(
 def next_question(
     tables: Sequence[RequestedTable], released: Sequence[ReleasedTable]
 ) -> dict[str, Floats] | None:
-    """Return the numbers for the query of a stage, from all releases before it.
+    """Return a query's numbers from all releases before; None if nothing is asked.
 
-    None if there is nothing to ask, hence to spend: all its tables are follow-ups, and
-    the earlier ones showed nothing.
+    All its tables are then follow-ups, and the earlier ones showed nothing.
     """
     arrays: dict[str, Floats] = {}
     open_tables = 0

@@ -93,10 +93,8 @@ def contribute(
 def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
     """Return the factors of the sums of some sites, by their places in the programme.
 
-    A query may carry one weight for each site, which multiplies its clipped sum.
-
-    Guarantees:
-        At most the public factor, so no contribution is longer than the charged clip.
+    A query may carry one weight for each site, at most 1, which multiplies its clipped
+    sum: so no contribution is longer than the charged clip.
     """
     if SITE_WEIGHTS not in query.arrays:
         return factors

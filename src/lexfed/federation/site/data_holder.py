@@ -3,23 +3,12 @@
 
 A site trusts nobody with its budget. Before it computes anything it checks that the
 query belongs to the programme it agreed to, that the release is one that was agreed on
-for its place there, and that its own ledger can pay; the charge is durable before the
-answer exists. With its answer it signs a receipt, so that the list of participants is
-not the coordinator's word only.
+for its place there, and that its own ledger can pay.
 
-**Arrays.** Arithmetic on arrays stretches what is too short or has an axis too many. A
-coordinator that lies could so multiply one unit's contribution beyond its clip, or ask
-something that can be computed for some data only: then answering or not would tell,
-without any noise. So a site checks every length before it looks at its data.
-
-**Charges.** Where noise is the coordinator's and everything is in one process, a round
-that was charged before a crash is answered under that charge: nothing of it had left.
-Everywhere else an answer may have arrived, so every answer is charged, always; rounds
-that a site misses leave what was planned for them unspent.
-
-**Places.** A round is answered once and no round before it afterwards. A site that
-outlives its process writes down where it stands before it charges, so that a round that
-may have been answered is lost, and is not answered again with other noise.
+Arithmetic on arrays stretches what is too short or has an axis too many. A coordinator
+that lies could so multiply one unit's contribution beyond its clip, or ask something
+that can be computed for some data only: then answering or not would tell, without any
+noise. So a site checks every length before it looks at its data.
 """
 
 import hashlib
@@ -161,8 +150,8 @@ class Site:
         """Pay for a round in which coins decide which sites are asked, before any is.
 
         A ledger that grew only in rounds its site was asked in would tell who took
-        part, which is what the coins keep secret: the end of its file would be the
-        site's last participation. Asked afterwards, a site has paid already.
+        part, which is what the coins keep secret. Asked afterwards, a site has paid
+        already.
         """
         if self._coins_leave_out:
             try:
@@ -178,7 +167,11 @@ class Site:
                 self._ledger.charge(release)
 
     def _advance(self, place: RoundPosition) -> None:
-        """Write down that a round is being answered, before it is paid for."""
+        """Write down that a round is being answered, before it is paid for.
+
+        After a crash a round that may have been answered is lost, and is not answered
+        again with other noise.
+        """
         try:
             self._keep(place)
         except LexfedError as error:  # its message names files of the site
@@ -270,12 +263,12 @@ class Site:
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
         """Return the releases that the ledger is still to be charged for up to a round.
 
-        Empty if the round itself was charged before an interruption and answers stay in
-        the process: the site charges before it computes, and a coordinator that
-        received an answer asks for the next round. An answer that leaves at once
-        (`every_answer`) is given once. Several if a client was left out of rounds by
-        the coordinator's coins: it pays for the planned ones too, since not being asked
-        is what the coins keep secret. None if the round is not the next one of the
+        Where noise is the coordinator's and everything is in one process, a round that
+        was charged before a crash is answered under that charge: nothing of it had
+        left. Everywhere else an answer may have arrived, so every answer is charged. A
+        client that coins left out of rounds pays for the planned ones too, since not
+        being asked is what the coins keep secret; elsewhere, missed rounds leave what
+        was planned for them unspent. None if the round is not the next one of the
         ledger.
         """
         stage = self._programme.stages[query.stage].at(query.step)
@@ -350,10 +343,7 @@ def are_weights(array: NDArray[Any]) -> bool:
 
 
 def _may_be_chosen(query: Query, programme: Programme) -> bool:
-    """Return True if the columns to be counted are ones that the release reads.
-
-    A column of a tier above would be told at the price of a tier below.
-    """
+    """Return True if counted columns are read: no tier above tells more cheaply."""
     read = programme.shapes[: query.tower + 1]
     slots = [slot for shape in read for slot in shape.slots]
     allowed = programme.sketching.within(slots)

@@ -49,12 +49,10 @@ def batch_sums(
     site_weights: Tensor,
     places: Sequence[int],
 ) -> Tensor:
-    """Return the sum over all sites of a cohort; arguments are those of `contribute`.
+    """Return the sum over all sites of a cohort, to the bit that of each site's own.
 
-    Where the unit is the client, all units of a site count as one together.
-
-    Guarantees:
-        The sum over sites is the sum of each site's own sum, to the bit.
+    The arguments are those of `contribute`. Where the unit is the client, all units of
+    a site count as one together.
     """
     stage, watched = programme.stages[query.stage], programme.sketching.watched
     total = torch.zeros(stage.dimension, dtype=torch.float64)

@@ -34,8 +34,7 @@ class UnitBatch:
 
     Attributes:
         inputs: encoded slots, [units, places, slots], in the programme's precision.
-        targets: [units, places].
-        weights: weight of a row in its unit, [units, places]; 0 pads.
+        weights: weight of a row in its unit, [units, places] as targets; 0 pads.
         sites: number of units of each site.
         shares: what each unit's clipped contribution is multiplied by, [units], at
             most 1; None where all are 1.
