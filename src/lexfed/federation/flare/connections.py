@@ -16,8 +16,9 @@ import re
 import time
 from dataclasses import asdict, dataclass, replace
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from lexfed.audit.entries.fields import ClosedModel
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import notices
@@ -60,9 +61,7 @@ class PeerConnection:
         return ", ".join(words)
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Row(ClosedModel):
     address: str
     since: str
     before: str

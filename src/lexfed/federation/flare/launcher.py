@@ -3,8 +3,7 @@
 
 FLARE ends a job for everybody when one site reports that its process failed, however
 many sites remain. Whether enough remain is for the protocol to say: so whatever ends a
-site's process, FLARE only learns that it ended. The real cause is in the log of that
-site. A kit names `TOLERANT_LAUNCHER` in its settings; no job can change that.
+site's process, FLARE only learns that it ended. No job can change that setting.
 """
 
 from pathlib import Path

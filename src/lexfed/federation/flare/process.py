@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m lexfed.federation.flare.process KIND ...`: FLARE's programs, hardened.
 
-Every process of FLARE, also of a job, begins here: the kit is checked, the rules for
-TLS are put in force before FLARE opens a socket, its search for settings is confined to
-the kit, messages get a longest length, a site keeps the commands of jobs only, and
-files are closed to other users. Then FLARE's own program runs.
+Every process of FLARE, also of a job, begins here: the kit is checked and the rules of
+`hardening` are put in force before FLARE's own program opens a socket.
 
 No variable of the environment changes FLARE's settings: those that it listens to are
 dropped before the first process starts, and the others inherit what is left.

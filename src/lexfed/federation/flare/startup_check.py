@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check before anything starts: a kit is as it was made, or nothing runs.
 
-Whole settings files are compared with `kit_settings`, key by key, so that a weaker one
-is found even if nobody thought of it here. Every problem is one line: the file, the
-deviation, its consequence and the remedy. Never let it pass a value that it does not
-know.
+Settings are compared key by key, so that a weaker one is found even if nobody thought
+of it here. Never let the check pass a value that it does not know.
 """
 
 import json

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The job store of FLARE's server: inside the kit, wherever the kit is.
 
-FLARE's own default is a folder that every user of the machine shares, given as an
-absolute path, so that a kit that is moved would write to its old place.
+FLARE's own default is an absolute path that every user of the machine shares.
 """
 
 from nvflare.app_common.storages.filesystem_storage import FilesystemStorage

@@ -44,7 +44,9 @@ def drafts_with_sketches(tower: DraftTower, square: float) -> list[DraftRelease]
     keys, look = _asks_keys(tower), _looks(tower)
     share = tower.choices.sketching.share / max(1, keys + look)
     if keys:
-        table = _keys_table(tower, square * share)
+        sites, choices = len(tower.facts.sites), tower.choices
+        width = _key_width(tower.facts, square * share / choices.loudness(sites))
+        table = RequestedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
         trained = [_wanted(tower, PERSONS, (table,), share, None), *trained]
     if look:
         tier = tower.shape.tier
@@ -60,8 +62,8 @@ def training_part(tower: DraftTower) -> float:
 
 
 def _asks_keys(tower: DraftTower) -> bool:
-    several = len(tower.facts.sites) > 1
-    return tower.place == 0 and tower.choices.sketching.asks_persons and several
+    sketching, several = tower.choices.sketching, len(tower.facts.sites) > 1
+    return tower.place == 0 and sketching.share > 0.0 and sketching.persons and several
 
 
 def _looks(tower: DraftTower) -> bool:
@@ -88,12 +90,6 @@ def _wanted(
     )
     item = tower.release("sketch", name, groups, share, reads)
     return replace(item, tables=tables)
-
-
-def _keys_table(tower: DraftTower, square: float) -> RequestedTable:
-    sites, choices = len(tower.facts.sites), tower.choices
-    width = _key_width(tower.facts, square / choices.loudness(sites))
-    return RequestedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
 
 
 def _key_width(facts: PopulationFacts, square: float) -> int:

@@ -11,8 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from lexfed.audit.entries.fields import ClosedModel
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.federation.programme.sequence import Programme
@@ -22,10 +23,8 @@ CLOSE = 1e-9
 """Largest relative distance between floats of two machines."""
 
 
-class _Sent(BaseModel):
+class _Sent(ClosedModel):
     """A programme with its version; unknown fields are errors at every depth."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: int
     programme: Programme

@@ -61,11 +61,6 @@ class SketchSchedule:
     persons: bool = False
     watched: tuple[WatchedColumn, ...] = ()
 
-    @property
-    def asks_persons(self) -> bool:
-        """True if keys of persons are asked for."""
-        return self.share > 0.0 and self.persons
-
     def looks_before(self, tower: int, towers: int) -> bool:
         """Return True if there is a look at columns before a tower."""
         asked = self.share > 0.0 and self.columns > 0 and bool(self.watched)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clip the units of a block: their norms, the factors, and the taps scaled by them.
 
-With a unit's rows r, a layer's gradient is Σ_r d_r ⊗ a_r and its squared norm is
-Σ_rs (a_r·a_s)(d_r·d_s) [Goo15; Li22, Eq. 2]; one row: |a|²|d|². A bias is one more
-input that is always 1. The squared norm of one column k of the weight is
-Σ_r a_rk (D Dᵀ A)_rk, which gives the norms of groups of columns. Every squared norm
-comes with S², the square of Σ_r |a_r||d_r|, by which it is enlarged before use
-(`rounding_error.py`).
+With a unit's rows r, a layer's gradient is Σ_r d_r ⊗ a_r and its squared norm is Σ_rs
+(a_r·a_s)(d_r·d_s) [Goo15; Li22, Eq. 2]; one row: |a|²|d|². A bias is one more input
+that is always 1. The squared norm of one column k of the weight is Σ_r a_rk (D Dᵀ
+A)_rk. Every squared norm comes with S², the square of Σ_r |a_r||d_r|, by which it is
+enlarged before use (`rounding_error.py`).
 
-The sum of a layer's clipped gradients is Aᵀ diag(factor) D. The factor goes to the
-slopes D where the whole gradient has one clip. With groups of columns it goes to the
-columns of the first layer's inputs A instead, one factor per group, and to the slopes
-of everything else.
+The factors go to the slopes D where the whole gradient has one clip. With groups of
+columns they go to the columns of the first layer's inputs A, one per group, and to the
+slopes of everything else.
 """
 
 import math

@@ -2,15 +2,12 @@
 """The running sum of one layer's clipped gradients, in float64, chunk by chunk.
 
 A chunk of units is one matrix product, slopesᵀ inputs: float32 for sites whose sum may
-be taken so (`rounding_error.py`), float64 otherwise. Biases, and layers with one
-output, need no product: they are plain sums.
-
-Two neighbouring sites, the first and second, the third and fourth, ..., are one chunk
-if they have few units together; otherwise each of them is cut into chunks of its own.
-So a chunk depends on the sizes of its pair only, and a person who joins or leaves a
-site moves the rounding of that pair's sum and no other. Longer runs of sites would make
-better products still, but charge more. The product of a chunk must not depend on the
-chunks around it, to the bit: padded widths see to that, as in `known_layers.py`.
+be taken so (`rounding_error.py`), float64 otherwise. Two neighbouring sites, the first
+and second, the third and fourth, ..., are one chunk if they have few units together;
+otherwise each of them is cut into chunks of its own. So a chunk depends on the sizes of
+its pair only, and a person who joins or leaves a site moves the rounding of that pair's
+sum and no other. The product of a chunk must not depend on the chunks around it, to the
+bit: padded widths see to that, as in `known_layers.py`.
 """
 
 from collections.abc import Iterator, Sequence

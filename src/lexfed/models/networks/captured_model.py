@@ -2,27 +2,25 @@
 """A user's model as two graphs of tensor operations, so that its Python meets no row.
 
 A `forward` may do anything: mix the records of a batch, keep rows for the next call,
-count calls, draw random numbers, look at the number of rows. To call it with one record
-at a time would stop the first of these only. So it is called before training, for one
-record, with tensors that have a shape and no values, and the operations it asks for are
-written down:
+draw random numbers, look at the number of rows. So it is called before training, for
+one record, with tensors that have a shape and no values, and the operations it asks for
+are written down:
 
     logits    weights, record         ->  logits of the record
     gradient  weights, record, slope  ->  gradient of slope · logits
 
 From then on only the graphs are run (`graph_rules.py` says which graphs are functions
-of their arguments; others are refused). Python that looked at a shape saw one record.
+of their arguments; others are refused).
 
 `torch.func.vmap` carries a graph over to many records. By its definition it keeps them
 apart; it does not promise their last bits, since a library may compute the edge of a
 matrix otherwise than its middle. So every record brings weights of its own, which makes
 its products matrices of their own, and records are computed a fixed number at a time,
-filled up with zeros: shapes are the same whoever takes part. Where the bits of made-up
-records still depend on their places, or an operation looks up a place of a table,
-records are computed one at a time.
+filled up with zeros. Where the bits of made-up records still depend on their places, or
+an operation looks up a place of a table, records are computed one at a time.
 
-A place beyond the end, or a matrix that cannot be inverted, makes torch raise. Such
-a record's numbers are `nan`, so it counts nothing and nobody learns of it.
+A place beyond the end, or a matrix that cannot be inverted, makes torch raise. Such a
+record's numbers are `nan`, so it counts nothing and nobody learns of it.
 """
 
 import math

@@ -54,8 +54,7 @@ def plain_copy(value: Tensor) -> Tensor:
 def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
     """Find the layer whose columns are the slots, if the model starts with one.
 
-    A model that reads the slots by another layer first mixes them, and no block of its
-    parameters belongs to one group of slots.
+    Else no block of its parameters belongs to one group of slots.
     """
     for layer in module.modules():
         if any(True for _ in layer.parameters(recurse=False)):

@@ -2,12 +2,10 @@
 """Chains of known layers, whose per-unit gradients have norms in closed form.
 
 **Which.** Linear and Conv1d layers, in a chain whose other layers have no parameters
-and look at one record at a time. Both conditions are read off the structure: only exact
-types listed here count, because a subclass (or a user's own `forward`) may mix the
-records of a batch, and then the closed form would clip something that is not one
-person's gradient. A user's chain of such layers is made again from its settings and
-weights (`rebuilt_chain`), since objects of a user's may have had their methods
-replaced. Everything else takes the slower road of `captured_model.py`.
+and look at one record at a time. Both are read off the structure: only exact types
+listed here count, because a subclass (or a user's own `forward`) may mix the records of
+a batch, and then the closed form would clip something that is not one person's
+gradient. Everything else takes the slower road of `captured_model.py`.
 
 **Taps.** A unit's gradient of a Linear layer's weight is the sum over its rows of d ⊗
 a, with a the layer's input and d the loss's slope at the layer's output. Neither norms
@@ -91,10 +89,9 @@ _SLOWER = "gradients are computed record by record, which is slower"
 
 
 def rebuilt_chain(module: nn.Module) -> nn.Module | None:
-    """Make a chain of known layers again, from numbers alone.
+    """Make a chain of known layers again, from numbers alone, if that can be done.
 
-    None where there is no closed form, or where an object of the chain carries more
-    than settings and weights.
+    An object of a user's may have had its methods replaced.
     """
     if fallback_reason(module) or not _has_settings_only(module):
         return None
@@ -317,9 +314,8 @@ def _unfold(layer: nn.Conv1d, value: Tensor) -> Tensor:
 
 
 class DenseModel:
-    """Linear, ReLU, Linear, ..., Linear, forth and back by hand.
+    """`trace` for Linear, ReLU, ..., Linear by hand, without autograd's bookkeeping.
 
-    This is `trace` for the models that matter most, without autograd's bookkeeping.
     Weights that need no padding or cast are not copied. One `run` has at most `rows`
     rows, `records` of them per unit.
 

@@ -92,13 +92,10 @@ def unknown_target(loss: LossName, outputs: int) -> TargetEstimate:
 class TowerState:
     """The estimates from a tower's releases so far.
 
-    Attributes:
-        centre: mean of each slot.
-        variance: of each slot.
-        focus: weight of each slot's column in the next round.
-        weights: [slots, outputs] on centred and scaled slots.
-        moment: precision-weighted sum of `curvature * weights - gradient`.
-        precision: [slots] inverse variance of the noise on that sum.
+    Centre and variance are of slots, `weights` on centred and scaled slots, [slots,
+    outputs], and `focus` weighs each slot's column in the next round. `moment` is the
+    precision-weighted sum of `curvature * weights - gradient`, and `precision` the
+    inverse variance of the noise on that, [slots].
     """
 
     centre: Floats

@@ -76,9 +76,9 @@ def begin_network(tower: Tower) -> Tower:
     """Return the tower with a linear part of zero and its network's first weights.
 
     torch scales initial weights for inputs whose *slots* have variance 1; here whole
-    records have norm 1, and such weights would leave hidden units near zero, far
-    below the noise. So weights of Linear, ReLU, ... networks are scaled: variance 2 in
-    the first layer, 2/width in later ones. Other networks keep the weights they have.
+    records have norm 1, and such weights would leave hidden units near zero, far below
+    the noise. So weights of Linear, ReLU, ... networks are scaled: variance 2 in the
+    first layer, 2/width in later ones. Other networks keep the weights they have.
     """
     outputs, size = tower.shape.outputs, len(tower.shape.slots)
     module = tower.shape.untrained()

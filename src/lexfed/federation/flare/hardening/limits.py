@@ -2,10 +2,9 @@
 """Limits on a FLARE process: messages, commands, settings, and files that only grow.
 
 **Messages.** FLARE makes room for a whole message when its first frame arrives. Its own
-limit is fixed when a process starts and is gigabytes; one site could fill the
-coordinator's memory. Here the limit is that of the exchange at hand: a stream that
-declares more is refused at its first frame, and one that exceeds its declared length is
-cut. A frame is refused by its length as well, before there is room for it.
+limit is gigabytes; one site could fill the coordinator's memory. Here the limit is that
+of the exchange at hand: a stream that declares more is refused at its first frame, and
+one that exceeds its declared length is cut.
 
 **Commands.** FLARE's client lets the server say whether a command needs the site's
 permission, so `authorization.json` binds honest servers only. A coordinator that lies
@@ -18,8 +17,8 @@ workspace. The folders of jobs are there, and their content comes from the coord
 a job could bring a `comm_config.json` that names a folder of drivers, which FLARE would
 import. So files that were made with the kit are looked for in `startup/` and `local/`,
 whose content the start-up check compares, and nothing is looked for in the workspace as
-a whole. Whatever is in the place of a job's folder is deleted first, and FLARE takes a
-job called `local`; here a job has a number as servers make them, a UUID.
+a whole. What is in the place of a job's folder is deleted, so a job has a UUID for a
+name, as servers make them, and is not called `local`.
 
 **Files.** FLARE keeps the folder of every job, at the coordinator also in its store,
 and appends to `audit.log` for ever.

@@ -2,9 +2,8 @@
 """TLS 1.3 only, certificates at both ends, and one coordinator.
 
 FLARE 2.9 accepts TLS 1.2, believes any certificate under the project's root (and, where
-it connects, any that the machine trusts) and can speak in clear. It makes its contexts
-in one function; `enforce` puts ours in its place, which is part of FLARE that is not
-public. So the version is fixed, and `enforce` refuses one that it does not know.
+it connects, any that the machine trusts) and can speak in clear. `enforce` replaces a
+part of it that is not public, so the version is fixed.
 
 A client believes exactly one certificate: the coordinator's, which is pinned by its
 SHA-256. Nothing else is in the store, so what OpenSSL accepts is that certificate and

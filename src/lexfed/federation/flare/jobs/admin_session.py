@@ -75,13 +75,9 @@ def write_job(
 
 
 class AdminSession:
-    """A session of the administrator with the coordinator of a kit.
-
-    Every method raises a `RunFolderError` if the coordinator does not answer.
-    """
+    """The administrator's session; without an answer it raises `RunFolderError`."""
 
     def __init__(self, kit: Kit) -> None:
-        """Log in with the coordinator's kit."""
         enforce(kit)
         from nvflare.fuel.flare_api.flare_api import new_secure_session
 
@@ -97,7 +93,7 @@ class AdminSession:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Log out; a coordinator that is gone needs no farewell."""
+        # A coordinator that is gone needs no farewell.
         with contextlib.suppress(Exception), _quiet():
             self._session.close()
 

@@ -5,12 +5,12 @@ A restarted site, new keys and a resumed run all join at the boundary of a job, 
 is no longer than an epoch.
 
 One `send_aux_request` per site and message, each in its own thread: FLARE's call for
-different messages to many (`multicast_aux_requests`) fails in 2.9.0, because the cell
-below it knows no abort signal; and an empty list of targets would reach everybody.
+different messages to many fails in 2.9.0, because the cell below it knows no abort
+signal; and an empty list of targets would reach everybody.
 
 A dead site never answers. So while answers are missing the channel asks for a sign of
-life, which a site gives even while it computes; after `missed` signs in a row it goes
-on without that site, until the next job: FLARE does not let it back into this one.
+life, which a site gives even while it computes. A site that owes too many is dropped
+until the next job: FLARE does not let it back into this one.
 """
 
 import logging
@@ -64,7 +64,7 @@ class Patience:
 
 
 class FlareChannel:
-    """Brings messages to sites of one FLARE job.
+    """Brings messages to sites of one FLARE job, until that is ended from outside.
 
     Guarantees: a message goes to the named sites only, each at most once; an answer is
     bytes from the named site, no longer than the limit; a site that misses its time is

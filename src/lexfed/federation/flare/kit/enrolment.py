@@ -2,10 +2,9 @@
 """Enrolments, and the roster of a deployment, agreed on by telephone.
 
 Every organisation makes its own Ed25519 key and hands out an enrolment: the public key,
-signed by itself together with project, name and the coordinator's pin. The key never
-leaves it, unlike the TLS keys, which the person who ran `lexfed deploy init` has seen:
-so no guarantee to a site rests on those. The coordinator collects enrolments into
-`roster.json`, which everybody puts into the kit. Two checks make it true:
+signed by itself together with project, name and the coordinator's pin. The coordinator
+collects enrolments into `roster.json`, which everybody puts into the kit. Two checks
+make it true:
 
 1. each kit checks by itself that the roster has its own key, its own pin, and a proof
    by every key;
@@ -26,8 +25,9 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, StringConstraints, ValidationError
 
+from lexfed.audit.entries.fields import ClosedModel
 from lexfed.canonical import canonical_bytes
 from lexfed.durable import write_atomically
 from lexfed.errors import (
@@ -52,14 +52,12 @@ EnrolmentBase64 = Annotated[
 EnrolmentWord = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]{1,64}$")]
 
 
-class Enrolment(BaseModel):
+class Enrolment(ClosedModel):
     """An organisation's public key, with the proof that it has the private one.
 
     Key and proof are in base64. The proof is a signature over project, name, `pin` of
     the certificate that it believes the coordinator, and key.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1] = 1
     project: EnrolmentWord
@@ -106,10 +104,8 @@ class Enrolment(BaseModel):
         return canonical_bytes(self.model_dump()) + b"\n"
 
 
-class _File(BaseModel):
+class _File(ClosedModel):
     """The content of `roster.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1]
     parties: list[Enrolment]
@@ -221,11 +217,7 @@ def _parse(kind: type[_Model], path: Path) -> _Model:
 
 
 def enrol(kit: Kit) -> Enrolment:
-    """Make the key of a kit, if it has none yet, and write its enrolment.
-
-    Guarantees:
-        A key that is there is kept; asking twice changes nothing.
-    """
+    """Make the key of a kit, unless it has one, and write its enrolment."""
     if not os.path.lexists(kit.identity_key):
         create_key(kit.identity_key)
     made = Enrolment.of(kit)

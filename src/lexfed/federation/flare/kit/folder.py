@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
+from lexfed.audit.entries.fields import ClosedModel
 from lexfed.errors import RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.terms import DIGEST, SITE_NAME
@@ -37,10 +38,8 @@ KitRole = Literal["coordinator", "site"]
 SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
 
 
-class _File(BaseModel):
+class _File(ClosedModel):
     """The content of `kit.toml`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1]
     project: Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
@@ -54,16 +53,12 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Kit:
-    """A kit as its `kit.toml` describes it.
+    """A kit as its `kit.toml` describes it, in `folder` (an absolute path).
 
-    Attributes:
-        folder: the kit, as an absolute path.
-        project: name shared by the kits of one deployment.
-        name: of the site; `coordinator` at the coordinator.
-        host: of the coordinator.
-        pin: SHA-256 of the coordinator's certificate (DER), in hexadecimal.
-        sites: names of all sites.
-        data: the site's table, where a process was started with one.
+    `project` is shared by the kits of one deployment, `name` is `coordinator` at the
+    coordinator, which has `host` and `port`, and `pin` is the SHA-256 of its
+    certificate (DER), in hexadecimal. A process may have been started with the site's
+    table, `data`.
     """
 
     folder: Path

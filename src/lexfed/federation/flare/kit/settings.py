@@ -2,15 +2,11 @@
 """Every setting that FLARE reads in a kit, as values that `kit.toml` determines.
 
 `new_kits` writes them and `startup_check` compares them: a review of this file is a
-review of all kits.
-
-* TLS on every connection, with certificates at both ends. A process and its parent on
-  the same machine speak through a socket in the kit, which other users cannot open.
-* Nobody may run shell commands, bring code or shut down a site from elsewhere. The one
-  administrator may submit and end jobs, and ask for their status.
-* Jobs are signed, and name one class: the coordinator's or the site's part of a run. No
-  other class, not even of `lexfed`, can be made by a job.
-* No log leaves a machine, and FLARE keeps its files inside the kit.
+review of all kits. TLS is on every connection, with certificates at both ends. Nobody
+may run shell commands, bring code or shut down a site from elsewhere; the one
+administrator may submit and end jobs, and ask for their status. Jobs are signed, and
+name one class: no other, not even of `lexfed`, can be made by a job. No log leaves a
+machine.
 """
 
 from collections.abc import Mapping
