@@ -92,10 +92,9 @@ class Stage:
     tables: tuple[RequestedTable, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind != "sketch" and not self.tables:
-            return
-        sizes = [block.stop - block.start for block in self.blocks]
-        if self.kind != "sketch" or sizes != [table.cells for table in self.tables]:
+        blocks = self.blocks if self.kind == "sketch" else ()
+        sizes = [block.stop - block.start for block in blocks]
+        if sizes != [table.cells for table in self.tables]:
             raise ValueError("expected one table for every block of a sketch, as long")
 
     @property

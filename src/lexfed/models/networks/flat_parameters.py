@@ -51,26 +51,23 @@ def plain_copy(value: Tensor) -> Tensor:
     return torch.from_numpy(np.array(value.detach().numpy()))
 
 
-def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
-    """Find the layer whose columns are the slots, if the model starts with one.
-
-    Else no block of its parameters belongs to one group of slots.
-    """
+def first_layer(module: nn.Module) -> nn.Module | None:
+    """Find the first layer with parameters of its own."""
     for layer in module.modules():
-        if any(True for _ in layer.parameters(recurse=False)):
-            if type(layer) is nn.Linear and layer.in_features == slots:
-                return layer
-            return None
+        if next(layer.parameters(recurse=False), None) is not None:
+            return layer
     return None
 
 
 def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
     """Give the first layer, a Linear over the slots, whose columns the groups divide.
 
-    `groups` has the group of every slot, numbered 0, 1, ..., `max(groups)`.
+    A model that reads the slots by another layer first mixes them, and no block of its
+    parameters belongs to one group. `groups` has the group of every slot, numbered
+    0, 1, ..., `max(groups)`.
     """
-    first = first_linear(module, len(groups))
-    if first is None:
+    first = first_layer(module)
+    if type(first) is not nn.Linear or first.in_features != len(groups):
         what = "groups of columns need a model that starts with a Linear layer"
         hint = "use `logistic`, `linear` or `mlp:...` with `mechanism = grouped`"
         raise ConfigError([Problem("model", what, hint)])

@@ -111,7 +111,10 @@ def _objection(graph: fx.GraphModule, node: fx.Node) -> tuple[str, str] | None:
         )
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace != "aten":
-        return _foreign(str(target))
+        return (
+            f"its `forward` uses `{target}`, which is no operation of torch",
+            "write it with operations of torch",
+        )
     name = _name(node)
     if torch.Tag.nondeterministic_seeded in target.tags:
         return (
@@ -198,11 +201,4 @@ def _is_overwritten(node: fx.Node) -> bool:
         and user.args[0] is node
         and node not in user.args[1:]
         for user in node.users
-    )
-
-
-def _foreign(name: str) -> tuple[str, str]:
-    return (
-        f"its `forward` uses `{name}`, which is no operation of torch",
-        "write it with operations of torch",
     )

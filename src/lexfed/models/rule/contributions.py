@@ -15,6 +15,7 @@ from torch import nn
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
+from lexfed.models.networks.flat_parameters import first_layer
 from lexfed.models.towers import (
     SQUARE_GUESS,
     RuleFacts,
@@ -101,13 +102,8 @@ def slot_scales(shape: TowerShape) -> Floats:
 def slot_weights(tower: Tower) -> Floats | None:
     """Return a released tower's weights of slots, [slots, ...], if it has any."""
     part = tower.linear_part or tower
-    first = next((m for m in part.module().modules() if _is_weighted(m)), None)
+    first = first_layer(part.module())
     if not isinstance(first, nn.Linear) or first.in_features != len(part.shape.slots):
         return None
     weights: Floats = first.weight.detach().double().numpy().T.copy()
     return weights
-
-
-def _is_weighted(module: nn.Module) -> bool:
-    """Return True if a module has parameters of its own."""
-    return next(module.parameters(recurse=False), None) is not None

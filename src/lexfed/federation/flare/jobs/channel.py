@@ -77,12 +77,7 @@ class FlareChannel:
         self._engine = engine
         self._abort = abort_signal
         self._patience = Patience() if patience is None else patience
-        self._gone: set[str] = set()
-
-    @property
-    def gone(self) -> frozenset[str]:
-        """The sites that were dropped."""
-        return frozenset(self._gone)
+        self.gone: set[str] = set()
 
     def gather(self, names: Collection[str]) -> tuple[str, ...]:
         """Return the sites that are ready; the others are dropped.
@@ -98,7 +93,7 @@ class FlareChannel:
             self._require_job()
             if open_names:
                 time.sleep(_BETWEEN_CALLS)
-        self._gone |= set(names) - ready
+        self.gone |= set(names) - ready
         return tuple(sorted(ready))
 
     def exchange(
@@ -114,7 +109,7 @@ class FlareChannel:
 
     def _exchange(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
         reports: queue.SimpleQueue[_SiteReport] = queue.SimpleQueue()
-        waiting = set(messages) - self._gone
+        waiting = set(messages) - self.gone
         # Ends the waiting of all threads: FLARE joins its own before a process ends.
         over = Signal(parent=self._abort)
         for name in waiting:
@@ -132,19 +127,19 @@ class FlareChannel:
                     continue
                 if report.name is None:
                     lost = self._missed(report.alive, waiting, owed)
-                    self._gone |= lost
+                    self.gone |= lost
                     waiting -= lost
                     continue
                 waiting.discard(report.name)
                 if report.answer is not None:
                     answers[report.name] = report.answer
                 elif not report.spoke:
-                    self._gone.add(report.name)
+                    self.gone.add(report.name)
         finally:
             over.trigger(True)
         # A job that ends makes its calls return: that is no word of a site.
         self._require_job()
-        self._gone |= waiting
+        self.gone |= waiting
         return answers
 
     def _missed(

@@ -39,7 +39,6 @@ from lexfed.errors import (
 )
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain_or_link, read_plain
-from lexfed.secagg.envelopes.identities import Roster
 from lexfed.signing.keys import create_key, load_key
 from lexfed.signing.strict_text import decode_base64, encode_base64, parse_json
 
@@ -144,16 +143,6 @@ class DeploymentRoster:
     def keys(self) -> Mapping[str, bytes]:
         """The public keys of all, the coordinator's too, by name."""
         return MappingProxyType({party.name: party.key for party in self.parties})
-
-    @property
-    def coordinator(self) -> bytes:
-        """The coordinator's public key."""
-        return self.keys[COORDINATOR]
-
-    @property
-    def sites(self) -> Roster:
-        """The sites, as secure aggregation wants them."""
-        return Roster({n: key for n, key in self.keys.items() if n != COORDINATOR})
 
     @property
     def fingerprint(self) -> str:
