@@ -90,10 +90,7 @@ BINS = 20
 
 
 def metrics(loss: LossName, logits: Tensor, targets: Tensor) -> dict[str, float]:
-    """Return the metrics of a task, the deciding one first.
-
-    `logits` are [rows, outputs], `targets` class codes or numbers on the encoded scale.
-    """
+    """Return the metrics of logits [rows, outputs], the deciding one first."""
     truth = targets.numpy()
     predicted = Loss(loss).predict(logits).numpy()
     if loss == "squared":

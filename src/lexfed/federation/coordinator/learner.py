@@ -95,10 +95,7 @@ class Learner:
         released: Floats,
         missing: Collection[str] = (),
     ) -> Progress:
-        """Return the state after a release, from the state when its round was asked.
-
-        `missing` are sites that are not in the sum although they were asked.
-        """
+        """Return the state after a release, whose sum lacks the `missing` sites."""
         stage = self._programme.stages[progress.stage]
         now = self._sketches.counted(stage.at(progress.step), progress)
         now = self._programme.without(now, missing)

@@ -84,11 +84,7 @@ def table_memory(
     released: Floats,
     loudness: float,
 ) -> dict[str, Floats]:
-    """Return the memory of a release of the stage with this index.
-
-    `arrays` are those of its query, `loudness` the variance of noise over the charged
-    one.
-    """
+    """Return what stays of a release: tables, their questions, and their noise."""
     memory: dict[str, Floats] = {}
     for place, (table, block, scale) in enumerate(
         zip(stage.tables, stage.blocks, stage.shrinking, strict=True)

@@ -284,10 +284,7 @@ class MaskedSums:
         session.reconstruct()
 
     def _total(self, session: ServerSession, query: Query) -> Integers:
-        """Take the masks off the sum, or lose the round if it left its bound.
-
-        Honest sites leave it with negligible probability; nothing tells which did it.
-        """
+        """Take the masks off the sum; honest sites hardly ever leave its bound."""
         stage = self._programme.stages[query.stage]
         try:
             total = session.total(longest_sum(stage, self._cohort))

@@ -39,11 +39,7 @@ _WE_IN = re.compile(r"Successfully registered client:")
 
 @dataclass(frozen=True)
 class PeerConnection:
-    """The connection of a party: its `address` and the one before; dates in UTC.
-
-    At a site, the address is the coordinator's. It was new at `since`, and the party
-    `registered` last at that date.
-    """
+    """The address of a party (at a site: of the coordinator), and its history."""
 
     address: str = ""
     since: str = ""

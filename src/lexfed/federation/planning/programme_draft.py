@@ -32,10 +32,7 @@ class DraftRelease:
 
 @dataclass(frozen=True)
 class ProgrammeDraft:
-    """A programme whose releases have shares of a budget, and no noise yet.
-
-    The towers' `shapes` stand least sensitive first, the releases in order of stages.
-    """
+    """A programme whose releases have shares of a budget, and no noise yet."""
 
     facts: PopulationFacts
     choices: Choices

@@ -102,11 +102,7 @@ def _class_scales(
 
 @dataclass(frozen=True)
 class _Drafted:
-    """Drafted towers, each with its expected divisor and its square of the budget.
-
-    `allocate` leads from bounds on the towers to their shares, `squares` of add/remove
-    Gaussian privacy.
-    """
+    """Drafted towers, and the part of the budget that each of them gets."""
 
     draft: ProgrammeDraft
     allocate: ShareRule

@@ -94,10 +94,7 @@ def noised_by_site(
 
 
 def grid_in_ring(grid: Grid, units: int, cohort: NoiseCohort) -> Grid:
-    """Return a grid whose sums fit the widest ring, with as much room as there is.
-
-    A `ConfigError` tells that not even the public number of units fits.
-    """
+    """Return a grid whose sums fit the widest ring, with as much room as there is."""
     coarse = replace(grid, fineness=FINENESS)
     while _bound(coarse, cohort) > _LONGEST and coarse.units > units:
         coarse = replace(coarse, units=max(units, coarse.units // 2))

@@ -29,10 +29,7 @@ _SLICE = 2**16
 
 @dataclass(frozen=True)
 class Chunk:
-    """Units from `start` to before `stop` of a round, summed by one product.
-
-    It must be taken in float64 if it is `wide`.
-    """
+    """Units of a round that are summed by one product, in float64 if it is wide."""
 
     start: int
     stop: int

@@ -353,10 +353,7 @@ class DenseModel:
             columns = width
 
     def run(self, inputs: Tensor, slope: Slope) -> list[Tap]:
-        """Propagate rows [units * records, slots] forth and back; one tap per layer.
-
-        Taps may end in rows of zeros, and hold until the next call.
-        """
+        """Propagate rows forth and back; the taps hold until the next call."""
         rows = inputs.shape[0]
         seen, before = self._forth(inputs)
         padded = len(before)

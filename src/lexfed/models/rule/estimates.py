@@ -279,9 +279,7 @@ def learn_moments(
     trust = guess.doubt / (guess.doubt + noise / share**2)
     centre = guess.centre + first / share * trust
     is_number = facts.mask("number")
-    centre = np.where(
-        is_number, np.clip(centre, -0.98, 0.98), np.clip(centre, 0.004, 0.98)
-    )
+    centre = np.clip(centre, np.where(is_number, -0.98, 0.004), 0.98)
     for places in facts.shape.categories:
         centre[places] /= centre[places].sum()
     number_share = share[is_number]
@@ -300,17 +298,12 @@ def learn_residuals(
     mean: Floats,
     deviation: float,
 ) -> TowerState:
-    """Return the state after one more round.
-
-    `scales` are the geometry of the round that was released, `mean` that of vectors of
-    norm at most 1, `deviation` that of its noise.
-    """
+    """Return the state after one more round, with the scales that it was asked at."""
     unit = scales.residual * scales.focus_radius(state.focus)
     noise = (deviation * unit / state.focus) ** 2
     gradient = mean.reshape(facts.size, -1) * unit / state.focus[:, None]
-    moment = (
-        state.moment + (scales.curvature * state.weights - gradient) / (noise[:, None])
-    )
+    known = scales.curvature * state.weights
+    moment = state.moment + (known - gradient) / noise[:, None]
     precision = state.precision + 1.0 / noise
     value = moment / precision[:, None]
     blur = np.broadcast_to((1.0 / precision)[:, None], value.shape) + scales.drift
@@ -367,14 +360,10 @@ def weights_and_bias(
     Centring is linear in the encoded slots, so it is folded into the weights: where a
     value is missing, or a category is none of its levels, nothing is subtracted.
     """
-    weights = scales.scale[:, None] * state.weights
-    shift = state.centre[:, None] * weights
-    bias = np.zeros(facts.outputs)
-    folded = weights.copy()
-    one_hot = facts.mask("onehot")
+    folded = scales.scale[:, None] * state.weights
+    shift = state.centre[:, None] * folded
     for places in facts.shape.categories:
         folded[places] -= shift[places].sum(axis=0)
     for number, flag in facts.shape.flagged:
         folded[flag] += shift[number]
-    bias -= shift[~one_hot].sum(axis=0)
-    return folded, bias
+    return folded, 0.0 - shift[~facts.mask("onehot")].sum(axis=0)

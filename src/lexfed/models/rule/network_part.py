@@ -143,10 +143,7 @@ def _slope_norm(shape: TowerShape) -> float:
 def averaged_weights(
     mean: Floats, weights: Floats, seen: int, round_: int, rounds: int
 ) -> tuple[Floats, int]:
-    """Return the weights to serve after a round, and the number of rounds they average.
-
-    `mean` are the weights served so far, the mean of `seen` rounds.
-    """
+    """Return the weights to serve after a round, and how many rounds they average."""
     if round_ < rounds - max(1, round(rounds * AVERAGED)):
         return weights, 0
     return (seen * mean + weights) / (seen + 1), seen + 1

@@ -72,23 +72,16 @@ def plan_tower(
             left -= share
     if _kappa(facts, units, mu, left) > STATISTICS_KAPPA:
         share = STATISTICS_SHARE * left
-        bought.append(
-            PurchasedRounds("moments", share, facts.size + len(facts.numbers), 1)
-        )
+        size = facts.size + len(facts.numbers)
+        bought.append(PurchasedRounds("moments", share, size, 1))
         left -= share
-    kappa = _kappa(facts, units, mu, left)
+    kappa, size = _kappa(facts, units, mu, left), facts.size * facts.outputs
     chosen = rounds or int(np.clip(round(kappa / KAPPA_PER_ROUND), 1, MAX_ROUNDS))
-    bought.append(
-        PurchasedRounds("residuals", left, facts.size * facts.outputs, chosen)
-    )
-    return tuple(bought)
+    return (*bought, PurchasedRounds("residuals", left, size, chosen))
 
 
 def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
-    """Return True if a tower above the first can tell more than its noise.
-
-    A tower that cannot is left out: nothing of its tier is read, released or spent.
-    """
+    """Return True if a tower above the first can tell more than its noise."""
     return _kappa(facts, units, mu, 1.0) >= DROP_KAPPA
 
 

@@ -220,15 +220,11 @@ class FlareChannel:
 
 @dataclass(frozen=True)
 class _SiteReport:
-    """A thread's report: the answer of one site, or (without a name) the living sites.
-
-    The answer is of its door, if that is sound; `spoke` tells whether the site replied,
-    and not FLARE in its place.
-    """
+    """A thread's report: one site's answer, or (without a name) the living sites."""
 
     name: str | None
     answer: bytes | None = None
-    spoke: bool = False
+    spoke: bool = False  # the site, and not FLARE in its place
     alive: frozenset[str] = frozenset()
 
 

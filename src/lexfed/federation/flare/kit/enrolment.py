@@ -215,10 +215,7 @@ def enrol(kit: Kit) -> Enrolment:
 
 
 def write_roster(kit: Kit, paths: list[Path]) -> DeploymentRoster:
-    """Write the roster into the coordinator's kit, from everybody's enrolments.
-
-    The coordinator's own key is made here, on its machine, if it has none yet.
-    """
+    """Write the coordinator's roster from all enrolments, its own made here."""
     if kit.role != "coordinator":
         raise RunFolderError(
             f"`{kit.folder}` is the kit of a site",
