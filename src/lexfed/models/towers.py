@@ -330,11 +330,9 @@ def to_bytes(
             arrays[f"tower.{index}.{name}"] = getattr(tower, name)
     for name, array in (extra or {}).items():
         arrays[f"extra.{name}"] = np.ascontiguousarray(array)
+    shapes = [tower.shape for tower in model.towers]
     header = {
-        "shapes": [
-            {**vars(tower.shape), "tier": tower.shape.tier.label}
-            for tower in model.towers
-        ],
+        "shapes": [{**vars(shape), "tier": shape.tier.label} for shape in shapes],
         "metadata": dict(metadata or {}),
     }
     return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})

@@ -132,12 +132,9 @@ class Learner:
         """Keep a tier's gradient and its noise, in the scale of single slots."""
         facts = self._facts(stage)
         radius = importance_radius(facts)
-        return progress.remember(
-            {
-                f"{stage.tower}.importance": radius * mean.reshape(facts.size, -1),
-                f"{stage.tower}.importance.noise": np.array([radius * deviation]),
-            }
-        )
+        name, noise = f"{stage.tower}.importance", np.array([radius * deviation])
+        gradient = radius * mean.reshape(facts.size, -1)
+        return progress.remember({name: gradient, f"{name}.noise": noise})
 
     def _learn_labels(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float

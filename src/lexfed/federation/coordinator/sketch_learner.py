@@ -94,14 +94,9 @@ class SketchLearner:
     ) -> dict[str, NDArray[Any]]:
         """Return the memory after a sketch stage's release without `missing` sites."""
         programme, stage = self._programme, self._programme.stages[progress.stage]
-        tables = table_memory(
-            stage,
-            progress.stage,
-            self.question(progress) or {},
-            release,
-            released,
-            programme.loudness(missing),
-        )
+        asked, loudness = self.question(progress) or {}, programme.loudness(missing)
+        place = progress.stage
+        tables = table_memory(stage, place, asked, release, released, loudness)
         memory = {**progress.memory, **tables}
         if stage.tables[0].domain == "keys" and programme.sketching.weights != "none":
             [keys] = tables_before(programme, tables, progress.stage + 1)

@@ -118,11 +118,8 @@ class Connections(logging.Handler):
         with contextlib.suppress(RunFolderError):
             write_atomically(watched.flare_folder / FILE, f"{text}\n".encode())
         for name, each in new.items():
-            moved = (
-                each.before
-                and each.address != known.get(name, PeerConnection()).address
-            )
-            if moved and notices.terminal is not None:
+            moved = each.address != known.get(name, PeerConnection()).address
+            if moved and each.before and notices.terminal is not None:
                 words = f"`{name}` is at {each.address} now, before at {each.before}"
                 with contextlib.suppress(OSError):
                     os.write(notices.terminal, f"{visible(words)}\n".encode())

@@ -79,11 +79,9 @@ def _problems(project: str, address: str, sites: Sequence[str]) -> Iterable[Prob
         yield Problem(f"project {project!a}", "not a name", words)
     host, colon, port = address.rpartition(":")
     if not colon or not _HOST.fullmatch(host):
-        yield Problem(
-            "--coordinator",
-            f"not HOST:PORT, got: {address[:100]!a}",
-            "such as `fl.example.org:8002`, as sites reach the coordinator",
-        )
+        what = f"not HOST:PORT, got: {address[:100]!a}"
+        hint = "such as `fl.example.org:8002`, as sites reach the coordinator"
+        yield Problem("--coordinator", what, hint)
     elif not port.isdecimal() or not 1 <= int(port) <= 65535:
         yield Problem("--coordinator", f"not a port, got: {port[:20]!a}")
     for name in sites:
@@ -95,11 +93,8 @@ def _problems(project: str, address: str, sites: Sequence[str]) -> Iterable[Prob
         if count > 1:
             yield Problem(f"--site {name}", "the name is there twice")
     if len(sites) < LEAST_SITES:
-        yield Problem(
-            "--site",
-            f"{len(sites)} given, at least {LEAST_SITES} needed",
-            "name every site: `--site north --site south`",
-        )
+        what = f"{len(sites)} given, at least {LEAST_SITES} needed"
+        yield Problem("--site", what, "name every site: `--site north --site south`")
 
 
 def _certificates(

@@ -210,13 +210,9 @@ class Stage:
         if self._factor(weight) == 0.0:
             # No unit takes part, so nothing is revealed; a clip of zero is no release.
             return replace(release, sampling_rate=0.0)
-        return replace(
-            release,
-            groups=tuple(
-                ReleaseGroup(g.name, g.clip * weight, g.sigma) for g in release.groups
-            ),
-            sampling_rate=release.sampling_rate * factor,
-        )
+        parts = (ReleaseGroup(g.name, g.clip * weight, g.sigma) for g in release.groups)
+        rate = release.sampling_rate * factor
+        return replace(release, groups=tuple(parts), sampling_rate=rate)
 
     def rate_for(self, release: Release | None, site: int) -> float:
         """Return the probability that a unit of a site takes part in a round."""

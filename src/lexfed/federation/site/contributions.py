@@ -192,15 +192,9 @@ def _gradients(
     limits = stage.limits
     if query.release is None:
         limits = (math.inf,) * len(stage.blocks)
-    total = clipped_sum(
-        module,
-        Loss(programme.loss),
-        _batch(query, programme, cohort),
-        limits if bits is None else limits[:-1],
-        groups,
-        shares=factors,
-        bits=bits,
-    )
+    loss, batch = Loss(programme.loss), _batch(query, programme, cohort)
+    clips = limits if bits is None else limits[:-1]
+    total = clipped_sum(module, loss, batch, clips, groups, shares=factors, bits=bits)
     if bits is not None:
         return torch.cat([total, bits.total * (limits[-1] / BIT_CLIP)])
     if groups is None:
@@ -221,16 +215,12 @@ def _updates(
         learning_rate=float(query.arrays["learning_rate"][0]),
         momentum=programme.momentum,
     )
-    bits = has_clip_bits(query.release)
+    bits, loss = has_clip_bits(query.release), Loss(programme.loss)
     total = torch.zeros(stage.dimension, dtype=torch.float64)
     for site, weight in zip(cohort.split(), site_weights, strict=True):
-        update = local_update(
-            module,
-            Loss(programme.loss),
-            _batch(query, programme, site),
-            training,
-            torch.Generator().manual_seed(programme.seed + query.round),
-        )
+        batch = _batch(query, programme, site)
+        generator = torch.Generator().manual_seed(programme.seed + query.round)
+        update = local_update(module, loss, batch, training, generator)
         # Group by group: a clip of the whole would let one group exceed its own.
         ordered = update if order is None else update[order]
         if "radius" in query.arrays:

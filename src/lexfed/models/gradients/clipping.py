@@ -125,12 +125,9 @@ def clip_block(
         ones = taps[0].slopes.new_ones(len(taps[0].slopes) // taps[0].terms)
         factors = _shared_out(ones, shares)
         return [_scaled(tap, factors) for tap in taps]
-    slack = norm_slack(
-        max(tap.inputs.shape[1] + tap.slopes.shape[1] for tap in taps),
-        len(taps),
-        max(tap.terms for tap in taps),
-        taps[0].inputs.dtype,
-    )
+    width = max(tap.inputs.shape[1] + tap.slopes.shape[1] for tap in taps)
+    terms, dtype = max(tap.terms for tap in taps), taps[0].inputs.dtype
+    slack = norm_slack(width, len(taps), terms, dtype)
     if clipping.groups is not None:
         return _clip_groups(taps, clipping.clips, clipping.groups, slack, shares)
     squares = layers_squares(taps).enlarged(slack)

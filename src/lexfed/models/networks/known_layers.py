@@ -245,14 +245,9 @@ def trace(
             delta = delta.transpose(1, 2)
         width, fan_out = before.shape[-1], delta.shape[-1]
         terms = records * (before.numel() // (rows * width))
-        taps.append(
-            Tap(
-                before.reshape(-1, width),
-                delta.reshape(-1, fan_out).contiguous(),
-                terms,
-                layer.bias is not None,
-            )
-        )
+        after = delta.reshape(-1, fan_out).contiguous()
+        has_bias = layer.bias is not None
+        taps.append(Tap(before.reshape(-1, width), after, terms, has_bias))
     return taps
 
 

@@ -250,13 +250,12 @@ def read_roster(kit: Kit, path: Path | None = None) -> DeploymentRoster:
     roster = DeploymentRoster.read(path or kit.roster, kit)
     own = load_key(kit.identity_key).public_key().public_bytes_raw()
     if roster.keys[kit.name] != own:
-        problem = Problem(
-            str(path or kit.roster),
-            f"it has another key for `{kit.name}` than this kit",
+        what = f"it has another key for `{kit.name}` than this kit"
+        hint = (
             "do not start: somebody enrolled in your name, or you made a new key and "
-            "the roster is old; ask who collected it",
+            "the roster is old; ask who collected it"
         )
-        raise ConfigError([problem])
+        raise ConfigError([Problem(str(path or kit.roster), what, hint)])
     return roster
 
 
