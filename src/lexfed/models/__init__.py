@@ -2,14 +2,7 @@
 """Models, their losses, and the clipped sums that training releases.
 
 A site hands a `Batch` to `gradients.clipped_sum` (unit: record), or to `local_update`
-and `clip_update` (unit: site), and gets one flat vector.
-
-    networks/     torch modules that may be trained, and their flat parameters
-    gradients/    clipped sums over units, with bounds on their rounding
-    towers        the cascade: one tower per tier, and its public facts
-    rule/         the default rule: releases bought, sums learned from
-
-A record's contribution may depend on that record, on public numbers and on released
-ones only, to the bit: paddings and chunks are there for that. Names of arrays in the
-safetensors file are a format.
+and `clip_update` (unit: site), and gets one flat vector. A record's contribution may
+depend on that record, on public numbers and on released ones only, to the bit: paddings
+and chunks are there for that. Names of arrays in the safetensors file are a format.
 """

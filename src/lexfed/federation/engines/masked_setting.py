@@ -79,7 +79,7 @@ def epoch_settings(
 
 @dataclass(frozen=True)
 class MaskEpochs:
-    """The epochs of masks of a run; no epoch had `next_epoch` as a number before."""
+    """The epochs of masks of a run; `next_epoch` returns a new number, durably."""
 
     identity: Identity
     settings: EpochSettings

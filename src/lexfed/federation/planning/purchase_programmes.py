@@ -234,8 +234,8 @@ def _sized(
 ) -> _Step:
     """Return the step; a table of keys has the best size for its noise.
 
-    The variance of an overlap is least at m = 2 rho |f| |g| cells, |f|² and |g|² the
-    numbers of persons of two sites.
+    The variance of an overlap is least at m = 2 rho |f| |g| cells, with |f|² and |g|²
+    persons at two sites.
     """
     if step.table.domain != "keys":
         return step

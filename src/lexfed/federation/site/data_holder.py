@@ -343,7 +343,10 @@ def are_weights(array: NDArray[Any]) -> bool:
 
 
 def _may_be_chosen(query: Query, programme: Programme) -> bool:
-    """Return True if counted columns are read: no tier above tells more cheaply."""
+    """Return True if the columns to be counted are ones that the release reads.
+
+    A column of a tier above would be told at the price of a tier below.
+    """
     read = programme.shapes[: query.tower + 1]
     slots = [slot for shape in read for slot in shape.slots]
     allowed = programme.sketching.within(slots)

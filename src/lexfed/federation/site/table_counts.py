@@ -121,7 +121,7 @@ def on_grid(total: Tensor, stage: Stage, factor: float) -> Tensor:
 
 
 def cells_of(table: RequestedTable, inputs: Tensor, asked: Floats) -> Integers:
-    """Return the cell of every row of every unit, [units, places], but for keys.
+    """Return the cell of each row, [units, places], in a table that counts no keys.
 
     `inputs` are slots, [units, places, slots], `asked` the ends of the bins, or
     prefixes.

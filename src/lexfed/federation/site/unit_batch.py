@@ -88,7 +88,7 @@ class UnitBatch:
 
     def between(self, start: int, stop: int) -> "UnitBatch":
         """Return the units from `start` to before `stop`, as those of one site."""
-        units = len(range(len(self))[start:stop])
+        units = len(self.targets[start:stop])
         return self._map(lambda rows: rows[start:stop], (units,))
 
     def sites_where(self, present: Sequence[bool]) -> "UnitBatch":

@@ -79,10 +79,7 @@ class CutBits:
     def add(
         self, factors: Tensor, shares: Tensor | None, broken: Tensor | None
     ) -> None:
-        """Add the bits of units with these factors of clipping, [units].
-
-        `shares` are their weights (None: all 1), `broken` masks those not finite.
-        """
+        """Add the bits of units by their factors; `broken` ones are not finite."""
         bits = torch.where(factors < 1.0, -0.5, 0.5).double()
         if broken is not None:
             bits = torch.where(broken, 0.0, bits)

@@ -87,7 +87,10 @@ def require_forward(graph: fx.GraphModule) -> None:
 
 
 def looks_up(graph: fx.GraphModule) -> bool:
-    """Return True if a place beyond the end of one record could be another's."""
+    """Return True if records may be computed one at a time only.
+
+    In a graph for many, a place beyond the end could be another record's.
+    """
     return any(_name(node) in _COMPARED_ALONE for node in graph.graph.nodes)
 
 

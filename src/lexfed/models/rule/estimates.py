@@ -161,11 +161,7 @@ class Geometry:
 def geometry(
     facts: RuleFacts, base: TargetEstimate, state: TowerState, kappa: float, rounds: int
 ) -> Geometry:
-    """Return the scales of the next round.
-
-    `kappa` is the bound of the signal over the norm of the noise, of all `rounds` of
-    the tower's training.
-    """
+    """Return the scales of the next round, by the `kappa` of all rounds of training."""
     total = state.variance.copy()
     for places in facts.shape.categories:
         # A column weighs the same whatever the number of its levels.

@@ -59,7 +59,10 @@ class Intake:
         self.most = most + WRAPPING
 
     def expect_queries(self, dimensions: Iterable[int]) -> None:
-        """Take queries of stages of these dimensions, no fewer than the model's."""
+        """Take queries of a programme with stages of these dimensions.
+
+        Together they are no fewer than its model has numbers.
+        """
         self.expect(_AT_FIRST + _BYTES_OF_A_VALUE * sum(dimensions))
 
 

@@ -99,7 +99,7 @@ class FlareChannel:
     def exchange(
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
-        """Bring messages, or raise a `RunFolderError` if the job was ended outside."""
+        """Bring messages, or raise `RunFolderError` if the job ended from outside."""
         begin = time.monotonic()
         intake.expect(most)
         answers = self._exchange(messages)
