@@ -29,7 +29,7 @@ from lexfed.federation.engines.masked_setting import (
     seat_identity,
 )
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import Exclusions, MaskedSum, MaskedSums
+from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal, root_of
@@ -341,7 +341,7 @@ class Sites:
             channel,
             MaskEpochs.of(programme, LOG, public, coordinator, next_epoch),
             lambda *_: None,
-            Exclusions((), excluded.__setitem__),
+            excluded.__setitem__,
         )
 
     def rehearse(self) -> None:

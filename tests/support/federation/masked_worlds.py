@@ -18,7 +18,7 @@ from lexfed.federation.engines.masked_setting import (
     seat_identity,
 )
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import Exclusions, MaskedSum, MaskedSums
+from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
@@ -139,7 +139,7 @@ def federation(
         line,
         MaskEpochs(seat_identity(signer(99)), setting, public, lambda: next(epochs)),
         _taken,
-        Exclusions((), excluded.__setitem__),
+        excluded.__setitem__,
     )
     learner = Learner(programme)
     coordinator = Coordinator(

@@ -64,14 +64,6 @@ class MaskedSum(Reply):
         return self.signed
 
 
-@dataclass(frozen=True)
-class Exclusions:
-    """Sites that were blamed `before` in a run, and the sink for those to come."""
-
-    before: Collection[str]
-    exclude: BlameSink
-
-
 class MaskedSums:
     """Asks sites for masked answers and opens their sum.
 
@@ -88,7 +80,8 @@ class MaskedSums:
         channel: Channel,
         epochs: MaskEpochs,
         check: CheckReceipt,
-        exclusions: Exclusions,
+        exclude: BlameSink,
+        blamed: Collection[str] = (),
     ) -> None:
         if programme.cohort is None:
             raise ValueError("expected a programme with noise in shares")
@@ -99,8 +92,8 @@ class MaskedSums:
         self._names = {seat_name(key): name for name, key in epochs.sites.items()}
         self._session: ServerSession | None = None
         self._rounds = 0
-        self._exclude = exclusions.exclude
-        self.blamed = set(exclusions.before)
+        self._exclude = exclude
+        self.blamed = set(blamed)
 
     # Set-up
 

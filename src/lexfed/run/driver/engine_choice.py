@@ -25,7 +25,7 @@ from lexfed.federation.engines.masked_setting import (
     seat_identity,
 )
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import Exclusions, MaskedSums
+from lexfed.federation.engines.masked_sums import MaskedSums
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run.driver.open_run import OpenRun
@@ -60,8 +60,14 @@ class EngineFactory:
         keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
         programme, leader = self.priced.programme, keys.log.coordinator
         epochs = MaskEpochs.of(programme, origin, keys.public, leader, self._next_epoch)
-        exclusions = Exclusions(self._excluded_before(), self._exclude)
-        return MaskedSums(programme, channel, epochs, self._check, exclusions)
+        return MaskedSums(
+            programme,
+            channel,
+            epochs,
+            self._check,
+            self._exclude,
+            self._excluded_before(),
+        )
 
     def _next_epoch(self) -> int:
         """Return a number that no set-up of this run had; on return it is on disk."""
