@@ -98,13 +98,13 @@ def _importance_drafts(
     senders = choices.senders(len(facts.sites))
     left, wanted = 1.0, []
     if tower == 0:
-        label = label_dimension(RuleFacts(shape, facts.loss))
-        group = DraftGroup("label rate", CLIP, label)
-        left -= LABEL_SHARE
-        draft = Draft(
-            group.name, tower, (group,), 1.0, (1.0,), None, LABEL_SHARE, senders
+        name, share = "label rate", LABEL_SHARE
+        groups = (
+            DraftGroup(name, CLIP, label_dimension(RuleFacts(shape, facts.loss))),
         )
+        draft = Draft(name, tower, groups, 1.0, (1.0,), None, share, senders)
         wanted.append(DraftRelease("labels", draft))
+        left -= share
     name = f"{IMPORTANCE} {shape.tier.label}"
     groups = (DraftGroup(name, CLIP, len(shape.slots) * shape.outputs),)
     draft = Draft(name, tower, groups, 1.0, (1.0,), shape.tier, left, senders)

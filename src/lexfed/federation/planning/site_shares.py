@@ -105,9 +105,8 @@ def phases_of(
             weights = tuple(w * part for w, part in zip(weights, saved, strict=True))
         else:
             rates = tuple(r * part for r, part in zip(rates, saved, strict=True))
-        phases.append(
-            SavingPhase(until, weights, rates, _expected(facts, weights, rates))
-        )
+        divisor = _expected(facts, weights, rates)
+        phases.append(SavingPhase(until, weights, rates, divisor))
     return tuple(phases)
 
 
