@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lexfed.arrays import Floats, Integers
+from lexfed.arrays import Floats, Indices, Integers
 from lexfed.federation.coordinator import progress
 from lexfed.federation.programme import sketch_schedule
 from lexfed.federation.programme.sequence import Programme, Stage
@@ -146,12 +146,10 @@ def _the_slot_beside(patch: Patch) -> None:
 def _keys_of_the_first(patch: Patch) -> None:
     real = UnitBatch._at
 
-    def broken(
-        cohort: UnitBatch, places: torch.Tensor, sites: Sequence[int]
-    ) -> UnitBatch:
-        taken = real(cohort, places, sites)
-        assert cohort.keys is not None
-        return replace(taken, keys=cohort.keys[: len(places)])
+    def broken(batch: UnitBatch, units: Indices, sites: Sequence[int]) -> UnitBatch:
+        taken = real(batch, units, sites)
+        assert batch.keys is not None
+        return replace(taken, keys=batch.keys[: len(units)])
 
     patch.setattr(UnitBatch, "_at", broken)
 
