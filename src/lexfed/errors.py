@@ -15,8 +15,7 @@ Another library's exception that crosses the public interface is a defect and en
 exit code 4. A message never holds a data value: it names file, line or column, and row.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -84,15 +83,6 @@ class AuditError(LexfedError):
     """A log, a proof, a signature or another piece of evidence is not sound."""
 
     exit_code = 1
-
-
-@contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Put a place before the message of every `AuditError` from inside."""
-    try:
-        yield
-    except AuditError as error:
-        raise AuditError(f"{where}: {error.message}", error.hint) from error
 
 
 class ClaimError(LexfedError):

@@ -12,6 +12,8 @@ import binascii
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from lexfed.canonical import canonical_bytes
@@ -24,6 +26,15 @@ MAX_INTEGER = 2**53 - 1
 
 _FRACTION = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.eE]")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}")
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Put a place before the message of every `AuditError` from inside."""
+    try:
+        yield
+    except AuditError as error:
+        raise AuditError(f"{where}: {error.message}", error.hint) from error
 
 
 def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> Any:

@@ -24,9 +24,10 @@ from lexfed.audit.entries.fields import (
     malformed,
 )
 from lexfed.audit.tree.merkle import leaf_hash
-from lexfed.errors import AuditError, naming
+from lexfed.errors import AuditError
 from lexfed.signing.dsse import PAYLOAD_TYPE, InTotoStatement, SignedEnvelope
 from lexfed.signing.keys import Signer
+from lexfed.signing.strict_text import naming
 from lexfed.terms import DIGEST
 
 PREFIX = "https://lexfed.example/audit/"

@@ -36,10 +36,10 @@ from lexfed.audit.storage.write_protocol import (
 )
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
-from lexfed.errors import AuditError, RunFolderError, naming
+from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.keys import fingerprint
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note, verify
-from lexfed.signing.strict_text import decode_base64
+from lexfed.signing.strict_text import decode_base64, naming
 
 _MAX_BUNDLE = TILE_WIDTH * (MAX_ENTRY + 2)
 _MAX_KEYS = 100

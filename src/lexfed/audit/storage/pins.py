@@ -15,9 +15,10 @@ from pathlib import Path
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree
 from lexfed.durable import FileLock, write_atomically
-from lexfed.errors import AuditError, RunFolderError, naming, system_reason
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import VerifierKey
+from lexfed.signing.strict_text import naming
 
 _MOST = 65_536
 

@@ -43,8 +43,9 @@ from lexfed.audit.tree.tiles import (
     partial_tiles,
     tile_names,
 )
-from lexfed.errors import AuditError, naming
+from lexfed.errors import AuditError
 from lexfed.signing.notes import VerifierKey
+from lexfed.signing.strict_text import naming
 
 _ATTEMPTS = 5
 _MAX_TILE = TILE_WIDTH * (MAX_ENTRY + 2)

@@ -54,10 +54,10 @@ from lexfed.audit.storage.held_folder import LOCK, PART, Folder
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.tiles import MAX_ENTRY, TileName, decode_bundle, parse_path
-from lexfed.errors import AuditError, naming
+from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import SignedNote, VerifierKey, parse_note, verify
-from lexfed.signing.strict_text import decode_hash, encode_base64, parse_decimal
+from lexfed.signing.strict_text import decode_hash, encode_base64, naming, parse_decimal
 
 CHECKPOINT = "checkpoint"
 SIGNED = "signed"

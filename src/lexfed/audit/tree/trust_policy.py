@@ -18,13 +18,14 @@ from lexfed.audit.tree.checkpoint import (
     open_checkpoint,
     verify_cosignature,
 )
-from lexfed.errors import AuditError, naming
+from lexfed.errors import AuditError
 from lexfed.signing.notes import (
     ED25519,
     ED25519_COSIGNER,
     MLDSA44_COSIGNER,
     VerifierKey,
 )
+from lexfed.signing.strict_text import naming
 
 NO_QUORUM = "none"
 MAX_BYTES = 1024 * 1024

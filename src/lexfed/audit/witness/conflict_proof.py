@@ -21,9 +21,9 @@ from pydantic import BaseModel, Field, ValidationError
 from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree, verify_inclusion
 from lexfed.canonical import canonical_bytes
-from lexfed.errors import AuditError, naming
+from lexfed.errors import AuditError
 from lexfed.signing.notes import VerifierKey
-from lexfed.signing.strict_text import decode_hash, encode_base64, parse_json
+from lexfed.signing.strict_text import decode_hash, encode_base64, naming, parse_json
 
 _FORMAT = "lexfed/conflicting-checkpoints/v1"
 _HOW = (

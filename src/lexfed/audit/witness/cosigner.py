@@ -57,7 +57,7 @@ from lexfed.audit.tree.checkpoint import (
 from lexfed.audit.tree.merkle import EMPTY_ROOT, verify_consistency
 from lexfed.audit.tree.proof_files import ConsistencyProof
 from lexfed.audit.witness.conflict_proof import conflict_of_notes
-from lexfed.errors import AuditError, LexfedError, RunFolderError, naming
+from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.signing.keys import Signer, create_key, load_key
 from lexfed.signing.notes import (
     ED25519,
@@ -66,6 +66,7 @@ from lexfed.signing.notes import (
     check_name,
     parse_note,
 )
+from lexfed.signing.strict_text import naming
 
 SIZE_TYPE = "text/x.tlog.size"
 MAX_REQUEST = 65_536

@@ -25,9 +25,9 @@ from lexfed.audit.storage.held_folder import Folder, make_folder
 from lexfed.audit.storage.write_protocol import SIGNED, TIMESTAMPS
 from lexfed.audit.witness.bounded_http import MissingHttpReply, exchange
 from lexfed.durable import part_path, write_atomically
-from lexfed.errors import AuditError, RunFolderError, naming, system_reason
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.signing.strict_text import parse_decimal
+from lexfed.signing.strict_text import naming, parse_decimal
 
 TIMEOUT_S = 10.0
 MAX_TOKEN = 65_536

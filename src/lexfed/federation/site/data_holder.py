@@ -323,6 +323,7 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         No site is weighed above 1, and nobody descends by a step that is not positive.
     """
     lengths = dict(_kind_lengths(query, programme))
+    tables = programme.stages[query.stage].tables
     if programme.is_weighed(query.stage):
         lengths[SITE_WEIGHTS] = len(programme.sites)
     return (
@@ -330,8 +331,8 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         and all(map(_is_whole, query.model.towers))
         and query.arrays.keys() == lengths.keys()
         and all(_is_vector(query.arrays[name], size) for name, size in lengths.items())
-        and are_follow_ups(programme.stages[query.stage].tables, query.arrays)
-        and _may_be_chosen(query, programme)
+        and (not tables or are_follow_ups(tables, query.arrays))
+        and (not tables or _may_be_chosen(query, programme))
         and are_weights(query.arrays.get(SITE_WEIGHTS, np.zeros(0)))
         and (query.kind != "update" or query.arrays["learning_rate"][0] > 0.0)
     )
