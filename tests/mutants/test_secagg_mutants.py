@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lexfed.secagg.envelopes import key_agreement
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives import keystreams, shamir
@@ -79,6 +80,11 @@ MUTANTS = (
         "context without the model's hash",
         _context_without_the_model,
         secagg_checks.another_model_is_another_key,
+    ),
+    Mutant(
+        "several spellings of one public key",
+        lambda patch: patch.setattr(key_agreement, "CURVE_PRIME", 2**256),
+        secagg_checks.a_key_has_one_spelling,
     ),
     Mutant(
         "t one too small",

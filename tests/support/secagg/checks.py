@@ -4,8 +4,10 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from lexfed.errors import SecAggError
 from lexfed.randomness import SeededSource
 from lexfed.secagg.envelopes import key_agreement
 from lexfed.secagg.masks.thresholds import Threshold
@@ -65,6 +67,20 @@ def another_model_is_another_key() -> None:
     assert mine != theirs
     same = key_agreement.pairwise_key(two, public[0], contexts[0].digest, "mask", pair)
     assert mine == same
+
+
+def a_key_has_one_spelling() -> None:
+    """X25519 ignores the highest bit and reduces by p; other bytes are another key."""
+    mine = key_agreement.private_key(bytes(32), bytes(32), "test")
+    theirs = mine.public_key().public_bytes_raw()
+    key_agreement.pairwise_key(mine, theirs, bytes(32), "mask", ("north", "south"))
+    with_high_bit = theirs[:31] + bytes([theirs[31] | 0x80])
+    beyond_p = (9 + 2**255 - 19).to_bytes(32, "little")
+    for other in (with_high_bit, beyond_p):
+        with pytest.raises(SecAggError, match="not sound"):
+            key_agreement.pairwise_key(
+                mine, other, bytes(32), "mask", ("north", "south")
+            )
 
 
 def a_lying_server_never_gets_both_kinds() -> None:

@@ -24,6 +24,8 @@ from lexfed.secagg.envelopes.identities import Roster
 
 PROTOCOL = 1
 HASH_BYTES = 32
+CURVE_PRIME = 2**255 - 19
+"""The field of X25519 [RFC 7748, 4.1]."""
 NO_MODEL = bytes(HASH_BYTES)
 """The model hash of set-up messages: no model has been sent yet."""
 _DOMAIN = b"lexfed secagg context"
@@ -104,9 +106,13 @@ def pairwise_key(
 
     Guarantees:
         Both sites get the same key if and only if context, purpose and pair agree.
-        A `peer` key of small order, or that is no key, is refused.
+        A `peer` key of small order, one that is no key, and another spelling of a key
+            (X25519 ignores the highest bit, and reduces by p) are refused: bytes that
+            name a key name one.
     """
     try:
+        if int.from_bytes(peer, "little") >= CURVE_PRIME:
+            raise ValueError("another key is spelt so")
         shared = private.exchange(X25519PublicKey.from_public_bytes(peer))
     except ValueError as error:
         raise SecAggError(
