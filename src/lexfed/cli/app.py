@@ -7,13 +7,12 @@ be exceeded), 4 internal error.
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from lexfed.cli import talk
+from lexfed.cli import completion, talk
 from lexfed.cli.commands.deploy import deploy
 from lexfed.cli.commands.evaluate.group import evaluate
 from lexfed.cli.commands.evidence.audit_privacy import audit_privacy
@@ -33,6 +32,9 @@ from lexfed.cli.commands.training.importance import importance
 from lexfed.cli.commands.training.profile import profile
 from lexfed.cli.commands.training.run import plan, predict, run
 from lexfed.cli.commands.training.tune import tune
+from lexfed.cli.completion import InstallCompletion, ShowCompletion
+from lexfed.cli.groups import Quiet, Verbose, command_group
+from lexfed.cli.output import print_failure
 from lexfed.cli.progress import INTERRUPTED
 from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError, system_reason
@@ -42,13 +44,8 @@ from lexfed.version import __version__
 # is first imported, which commands do later.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Federated training under privacy budgets that the law sets.",
-)
+_PURPOSE = "Federated training under privacy budgets tied to legal categories."
+app = command_group(_PURPOSE)
 
 
 def _version(wanted: bool) -> None:
@@ -57,7 +54,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_PURPOSE)
 def options(
     version: Annotated[
         bool,
@@ -65,28 +62,37 @@ def options(
             "--version", callback=_version, is_eager=True, help="Print the version."
         ),
     ] = False,
-    verbose: Annotated[
-        bool, Option("--verbose", help="Show tracebacks of errors.")
-    ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    install_completion: InstallCompletion = None,
+    show_completion: ShowCompletion = None,
 ) -> None:
-    """Federated training under privacy budgets that the law sets."""
-    del version
-    talk.verbose = verbose
+    """Options of the program itself, which act before any command."""
+    del version, quiet, verbose, install_completion, show_completion
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (
-    demo, init, tag, check, plan, run, tune, importance, profile, audit_privacy,
-    predict, verify, report,
-)  # fmt: skip
-_GROUPS = {
-    "evaluate": evaluate, "log": log, "witness": witness, "policy": policy,
-    "ledger": ledger, "joining": joining, "deploy": deploy,
-    "coordinator": coordinator, "site": site,
+_COMMANDS: dict[str, dict[str, Any]] = {
+    "Start": {"demo": demo, "init": init, "tag": tag, "check": check, "policy": policy},
+    "Train": {
+        "plan": plan, "run": run, "predict": predict,
+        "profile": profile, "importance": importance, "tune": tune,
+    },
+    "Check and show": {
+        "verify": verify, "report": report, "audit-privacy": audit_privacy,
+        "log": log, "ledger": ledger,
+    },
+    "Between organisations": {
+        "joining": joining, "deploy": deploy, "coordinator": coordinator,
+        "site": site, "witness": witness,
+    },
+    "Research": {"evaluate": evaluate},
 }  # fmt: skip
-for command in _COMMANDS:
-    app.command()(command)
-for name, group in _GROUPS.items():
-    app.add_typer(group, name=name)
+for heading, commands in _COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=heading)
+        else:
+            app.command(name, rich_help_panel=heading)(command)
 
 
 def main() -> None:
@@ -100,12 +106,14 @@ _WRONG_USAGE: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 def _exit_code() -> int:
+    talk.quiet = talk.verbose = False
+    completion.prepare()
     try:
-        code = app(prog_name="lexfed", standalone_mode=False)
+        arguments = completion.with_shell(sys.argv[1:])
+        code = app(args=arguments, prog_name="lexfed", standalone_mode=False)
         sys.stdout.flush()
     except LexfedError as error:
-        talk.fail(error)
-        return error.exit_code
+        return _failed(error, error.exit_code)
     except _WRONG_USAGE as error:
         return _wrong_usage(error)
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -113,15 +121,23 @@ def _exit_code() -> int:
         return 0
     except OSError as error:
         place = f"`{error.filename}`" if error.filename else "output"
-        talk.fail(LexfedError(f"{place}: {system_reason(error)}"))
+        code = _failed(LexfedError(f"{place}: {system_reason(error)}"), 2)
         _drop_stdout()
-        return 2
+        return code
     except Exception as error:  # a defect, whatever it is
         talk.defect(error)
+        print_failure(LexfedError(f"internal error: {type(error).__name__}"), 4)
         return 4
     if code == INTERRUPTED:
         talk.say("interrupted")
+        print_failure(LexfedError("interrupted"), INTERRUPTED)
     return int(code or 0)
+
+
+def _failed(error: LexfedError, exit_code: int) -> int:
+    talk.fail(error)
+    print_failure(error, exit_code)
+    return exit_code
 
 
 def _wrong_usage(error: Any) -> int:
@@ -131,8 +147,7 @@ def _wrong_usage(error: Any) -> int:
         return 2
     command = error.ctx.command_path if error.ctx is not None else "lexfed"
     message = message[:1].lower() + message[1:].rstrip(".")
-    talk.fail(LexfedError(message, f"`{command} --help` lists what it takes"))
-    return 2
+    return _failed(LexfedError(message, f"`{command} --help` shows the options"), 2)
 
 
 def _drop_stdout() -> None:

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of commands, and arguments and options that several share, declared once."""
+"""Arguments and options that several commands share, declared once."""
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
-
-
-def command_group(purpose: str) -> typer.Typer:
-    """Return a group of commands, whose help page is printed if none is named."""
-    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=purpose)
-
 
 # Files are opened by the commands, whose messages say what to do about them.
 ConfigFile = Annotated[Path, Argument(help="Configuration file.", readable=False)]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output of commands: JSON on stdout, and files, which are written whole or not."""
 
+import itertools
 import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,12 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.cli import talk
-from lexfed.errors import RunFolderError, system_reason
+from lexfed.errors import LexfedError, RunFolderError, system_reason
 
 
 def print_json(value: Any) -> None:
     """Print one JSON value to stdout."""
     print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_failure(error: LexfedError, exit_code: int) -> None:
+    """Print a failure as one JSON object, where `--json` was asked for."""
+    options = itertools.takewhile(lambda word: word != "--", sys.argv[1:])
+    if "--json" not in options:
+        return
+    problems = [vars(problem) for problem in getattr(error, "problems", ())]
+    print_json(
+        {
+            "error": error.message,
+            "hint": error.hint,
+            "problems": problems,
+            "exit_code": exit_code,
+        }
+    )
+    sys.stdout.flush()
 
 
 def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> None:

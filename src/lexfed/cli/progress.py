@@ -16,7 +16,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from lexfed.cli import talk
+from lexfed.cli.output import print_failure
 from lexfed.cli.terminal import redraw
+from lexfed.errors import LexfedError
 from lexfed.report.wording.rounding import round_up
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def end_interrupted(again: str, reached: str = "") -> NoReturn:
     """End a command that Ctrl-C stopped somewhere; `again` says how to go on."""
     talk.say(f"interrupted{reached}; what was released so far is kept")
     talk.labelled("hint", again, "\n")
+    print_failure(LexfedError("interrupted", again), INTERRUPTED)
     sys.exit(INTERRUPTED)
 
 

@@ -11,12 +11,18 @@ from lexfed.cli.terminal import Action, act
 from lexfed.errors import ConfigError, DataError, LexfedError
 
 verbose = False
+quiet = False
 Label = Literal["error", "warning", "hint"]
 _COLOURS: dict[Label, Action] = {"error": "red", "warning": "yellow", "hint": "cyan"}
 
 
 def say(text: str) -> None:
-    """Say something on stderr."""
+    """Say something on stderr, unless only errors and warnings are wanted."""
+    if not quiet:
+        _write(text)
+
+
+def _write(text: str) -> None:
     print(text, file=sys.stderr)
 
 
@@ -32,7 +38,7 @@ def labelled(label: Label, text: str, before: str = "") -> None:
     print(f"{label}:", end="", file=sys.stderr)
     if coloured:
         act("plain")
-    say(" " + text.replace("\n", "\n      "))
+    _write(" " + text.replace("\n", "\n      "))
 
 
 def warn(text: str, hint: str = "") -> None:
@@ -56,7 +62,7 @@ def fail(error: LexfedError) -> None:
 
 def _trace(error: Exception) -> None:
     """Say where an error came from, indented like every further line."""
-    say(textwrap.indent("".join(traceback.format_exception(error)), "  ").rstrip())
+    _write(textwrap.indent("".join(traceback.format_exception(error)), "  ").rstrip())
 
 
 def _list(error: ConfigError | DataError) -> None:
@@ -68,7 +74,7 @@ def _list(error: ConfigError | DataError) -> None:
             labelled("hint", problem.hint, "  ")
         given.add(problem.hint)
     if len(error.problems) > 1:
-        say(f"\n{len(error.problems)} problems; nothing was written or spent")
+        _write(f"\n{len(error.problems)} problems; nothing was written or spent")
 
 
 def defect(error: Exception) -> None:
@@ -77,4 +83,4 @@ def defect(error: Exception) -> None:
     if verbose:
         _trace(error)
     else:
-        say("\nhint: this is a defect of lexfed; `lexfed --verbose ...` shows where")
+        _write("\nhint: this is a defect of lexfed; `lexfed --verbose ...` shows where")

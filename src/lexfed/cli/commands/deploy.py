@@ -14,13 +14,13 @@ from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.training.profile import show_profile
+from lexfed.cli.groups import command_group
 from lexfed.cli.options import (
     AsJson,
     KitFolder,
     ProfileEpsilonOption,
     ProfileFlag,
     ResumeFlag,
-    command_group,
 )
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import end_interrupted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lexfed.federation.flare.kit.enrolment import DeploymentRoster
     from lexfed.federation.flare.kit.folder import Kit
 
-deploy = command_group("Run between organisations: make kits, check them, train.")
+deploy = command_group("Make and check kits for a deployment, and train with it.")
 
 
 @deploy.command()
@@ -74,7 +74,7 @@ def roster(
         Argument(metavar="ENROLMENT...", help="`enrolment.json` of every site."),
     ],
 ) -> None:
-    """Write the roster from everybody's enrolments, and print its fingerprint."""
+    """Write the roster of all enrolments; print its fingerprint."""
     from lexfed.federation.flare.kit.enrolment import write_roster
     from lexfed.federation.flare.kit.folder import Kit
 
@@ -89,7 +89,7 @@ def roster(
 
 @deploy.command()
 def check(kit: KitFolder) -> None:
-    """List everything that keeps a kit from starting. Starts nothing."""
+    """List every problem of a kit; starts nothing."""
     from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
     from lexfed.federation.flare.startup_check import check_kit
 
@@ -112,7 +112,7 @@ def run(
     epsilon: ProfileEpsilonOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model, or make a profile, with sites each of which agreed to it."""
+    """Train a model, or buy a profile, with sites that agreed to it."""
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, located_errors
     from lexfed.federation.flare.kit.folder import Kit
@@ -141,7 +141,7 @@ def run(
 
 @deploy.command()
 def status(kit: KitFolder, as_json: AsJson = False) -> None:
-    """Say how a kit stands; at the coordinator, also which sites are here."""
+    """Show the state of a kit, and the sites that are connected."""
     from lexfed.federation.flare.connections import last_connections
     from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
     from lexfed.federation.flare.process import is_running

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 from typer import Argument, Option
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson, command_group
+from lexfed.cli.groups import command_group
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 from lexfed.errors import ConfigError, DataError, Problem, RunFolderError, system_reason
 from lexfed.plain_files import plain_or_link
@@ -52,9 +53,7 @@ LedgerSiteOption = Annotated[
 OPEN, SECRET = 0o666, 0o600
 """Permissions of a file: for those whom the user's mask allows, or the owner only."""
 
-joining = command_group(
-    "Learn how many people two organisations share, before they join."
-)
+joining = command_group("Count the people that two organisations share.")
 
 
 @joining.command()
@@ -98,7 +97,7 @@ def compare(
     right: Annotated[Path, Argument(help="The other one.", readable=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Say how many people two sketches share, with intervals, and what it cost."""
+    """Estimate how many people two sketches share."""
     from lexfed.sketch.joining.comparison import compare as compared
     from lexfed.sketch.joining.offered_sketch import MOST_BYTES, OfferedSketch
 
@@ -125,7 +124,7 @@ def ask(
         Path, Option(metavar="FILE", help="What opens the answer; keep it.")
     ],
 ) -> None:
-    """Ask exactly how many people are shared, by private set intersection."""
+    """Ask how many people are shared, by private set intersection."""
     from lexfed.randomness import SecureSource
     from lexfed.run.joining import make_question
 
@@ -149,9 +148,10 @@ def answer(
     ledgers: Ledgers = None,
     site: LedgerSiteOption = None,
 ) -> None:
-    """Answer such a question, with noise, for a side that follows the protocol.
+    """Answer a question of another organisation, with noise.
 
-    One that does not learns which of its keys you have. Sketches need no such trust.
+    Only for a side that follows the protocol: one that does not learns which of its
+    keys you have. Sketches need no such trust.
     """
     from lexfed.randomness import SecureSource
     from lexfed.run.joining import make_answer

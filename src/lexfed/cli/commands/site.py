@@ -14,11 +14,11 @@ from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy import show_roster, stated_price, warn_of_expiry
+from lexfed.cli.groups import command_group
 from lexfed.cli.options import (
     KitFolder,
     ProfileEpsilonOption,
     ProfileFlag,
-    command_group,
 )
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
@@ -32,7 +32,7 @@ site = command_group("Take part in a deployment as a site.")
 
 @site.command()
 def enrol(kit: KitFolder) -> None:
-    """Make this site's own key, and an enrolment for who collects the roster."""
+    """Make this site's key, and its enrolment for the roster."""
     from lexfed.federation.flare.kit import enrolment
 
     here = _site(kit)
@@ -52,7 +52,7 @@ def roster(
         Path, Argument(metavar="ROSTER", help="`roster.json` as you were given it.")
     ],
 ) -> None:
-    """Take over who takes part, and print the fingerprint to compare."""
+    """Install the roster, and print its fingerprint to compare."""
     from lexfed.federation.flare.kit.enrolment import install_roster
 
     here = _site(kit)
@@ -75,7 +75,7 @@ def consent(
         bool, Option("--yes", help="Agree; else only say what it costs.")
     ] = False,
 ) -> None:
-    """Say what a run would cost this site, and agree to it."""
+    """Show what a run would cost this site, and agree to it."""
     from lexfed.run.deployed.site.consent import cost_in_words
     from lexfed.run.deployed.site.consent import give_consent as agree
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperGroup
 
 from lexfed.cli import talk
+from lexfed.cli.groups import CommandGroup, HelpPage, Quiet, Verbose
 from lexfed.cli.options import AsJson
 
 
-class _ConfigurationOrCommand(TyperGroup):
+class _ConfigurationOrCommand(HelpPage):
     """A group whose first word may be a file instead of a command, amid its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -30,7 +30,7 @@ class _ConfigurationOrCommand(TyperGroup):
             ctx.params.setdefault("config", None)
 
 
-evaluate = typer.Typer(
+evaluate = CommandGroup(
     help="Compare methods, attack them, and write tables and figures.",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -79,8 +79,11 @@ def tables(
         Option(min=1, help="Runs at once, one core each; else one per core."),
     ] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare methods, attack them, and write tables and figures."""
+    del quiet, verbose
     if context.invoked_subcommand is not None:
         return
     if config is not None:

@@ -27,7 +27,10 @@ def audit_privacy(
     ] = 5000,
     as_json: AsJson = False,
 ) -> None:
-    """Attack every claim of a run with made-up persons. Exit code 1 if one is false."""
+    """Attack every claim of a run with synthetic canaries.
+
+    The exit code is 1 if a claim is shown to be false.
+    """
     from lexfed.cli.inputs import load_config, load_priced, located_errors
     from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, audit
 

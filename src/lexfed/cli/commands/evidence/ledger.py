@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Exit, Option
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson, command_group
+from lexfed.cli.groups import command_group
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json, write_parts
 from lexfed.errors import LedgerError
 from lexfed.report.wording.rounding import round_up
@@ -32,7 +33,7 @@ PinsFolderOption = Annotated[
     Path | None, Option(metavar="DIR", help="Folder of pins; by default this user's.")
 ]
 Reason = Annotated[str, Option(help="Why, for whoever reads the ledger.")]
-ledger = command_group("Look at what was ever spent on a site's data, and bound it.")
+ledger = command_group("Show and limit what was ever spent on a site's data.")
 
 
 @ledger.command()
@@ -69,7 +70,7 @@ def show(
 def history(
     ledger: LedgerArgument, state: PinsFolderOption = None, as_json: AsJson = False
 ) -> None:
-    """List every row: what was reserved, committed, decided, and when."""
+    """List every row: reservations, charges and decisions."""
     with _opened(ledger, state) as opened:
         rows = opened.rows()
     if not as_json:
@@ -98,7 +99,7 @@ def export(
     ] = None,
     state: PinsFolderOption = None,
 ) -> None:
-    """Write all rows with their hashes as JSON lines that anybody can check."""
+    """Write all rows, with their hashes, as JSON lines."""
     with _opened(ledger, state) as opened:
         # In ASCII: a terminal gets hidden characters spelled out, which is no JSON.
         lines = [
@@ -140,7 +141,7 @@ def set_ceiling(
     ] = False,
     state: PinsFolderOption = None,
 ) -> None:
-    """Set the most that a scope may cost, over all runs, or in every period."""
+    """Limit what a scope may cost, in total or per period."""
     from lexfed.ledger import decisions
     from lexfed.ledger.bookkeeping.ceilings import Ceiling
 
@@ -165,7 +166,10 @@ def set_ceiling(
 def verify(
     ledger: LedgerArgument, state: PinsFolderOption = None, as_json: AsJson = False
 ) -> None:
-    """Compute everything again from the rows. Exit code 1 if anything is wrong."""
+    """Recompute everything from the rows.
+
+    The exit code is 1 if anything is wrong.
+    """
     from lexfed.ledger.verification import verify_ledger
 
     problem: LedgerError | None = None
@@ -192,7 +196,7 @@ def release(
     run: Annotated[str, Argument(help="Name of the run, as `show` lists it.")],
     state: PinsFolderOption = None,
 ) -> None:
-    """Free what a run reserved that will not come to its end."""
+    """Free the reservations of a run that will not be finished."""
     with _opened(ledger, state) as opened:
         known = opened.book().runs.get(run)
         if known is None or known.until is None:
@@ -208,7 +212,10 @@ def release(
 def restore(
     ledger: LedgerArgument, reason: Reason, state: PinsFolderOption = None
 ) -> None:
-    """Go on after a file was lost or put back: what is missing is charged."""
+    """Recover a ledger that was lost or restored from a backup.
+
+    Charges that are missing from it are charged again.
+    """
     from lexfed.ledger.decisions import restore_ledger
     from lexfed.ledger.storage import pins
 

@@ -12,7 +12,8 @@ from typer import Argument, Exit, Option
 
 from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson, command_group
+from lexfed.cli.groups import command_group
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 from lexfed.errors import AuditError, RunFolderError
 
@@ -26,7 +27,7 @@ KeysFolderOption = Annotated[
     Option(help="Folder with the keys; by default where the run left them."),
 ]
 
-log = command_group("Look at a run's log, prove an entry, append what people state.")
+log = command_group("Show a run's log, prove an entry, add manual entries.")
 
 
 @log.command()
@@ -58,7 +59,7 @@ def prove(
         Path | None, Option(help="File to write; `entry-N.tlog-proof`.")
     ] = None,
 ) -> None:
-    """Write an entry and the proof that it is in the log."""
+    """Write an entry with the proof that it is in the log."""
     from lexfed.audit.log.evidence import read_evidence
     from lexfed.audit.tree.proof_files import InclusionProof
     from lexfed.durable import write_atomically
@@ -92,7 +93,7 @@ def add(
     ],
     keys: KeysFolderOption = None,
 ) -> None:
-    """Append what a person states: a document, a test, a change, a mishap."""
+    """Add a manual entry: a document, test, change or incident."""
     from lexfed.audit.log.manual_entries import append_by_hand
 
     values: dict[str, str] = {}
@@ -113,7 +114,7 @@ def add(
 
 @log.command()
 def certify(run: RunArgument, keys: KeysFolderOption = None) -> None:
-    """Evaluate the catalogue on the log as it is now, and append what it gave."""
+    """Evaluate the rules on the log, and log their results."""
     from lexfed.audit.rules import evaluation
 
     with _opened(run, keys) as opened:
@@ -130,7 +131,7 @@ def key(
         bool, Option("--project", help="One key line for all runs under it.")
     ] = False,
 ) -> None:
-    """Print the key that signs the log's checkpoints, as a line of a trust file."""
+    """Print the log's public key as a line of a trust file."""
     from lexfed.audit.log.evidence import read_evidence
     from lexfed.signing.notes import VerifierKey
 
@@ -143,7 +144,7 @@ def key(
 
 @log.command()
 def cosign(run: RunArgument, keys: KeysFolderOption = None) -> None:
-    """Ask the witnesses, and the time-stamp authority, about the last checkpoint."""
+    """Have the last checkpoint cosigned and time-stamped."""
     from lexfed.config import load
     from lexfed.run.audit_log.opening import witnessing_of
     from lexfed.run.driver.open_run import base_of
@@ -177,7 +178,10 @@ def drill(
     ],
     keys: KeysFolderOption = None,
 ) -> None:
-    """Log that a backup was restored and compared: the drill of GDPR Art. 32(1)(c)."""
+    """Log that a backup was restored and compared.
+
+    This is the drill of GDPR Art. 32(1)(c).
+    """
     from lexfed.audit.entries import Export
     from lexfed.audit.log.evidence import read_evidence
 
@@ -213,7 +217,7 @@ def erase(
         bool, Option("--anyway", help="Even if the log cannot be verified without it.")
     ] = False,
 ) -> None:
-    """Erase a blob, and say so in the log."""
+    """Erase a blob, and log that it was erased."""
     from lexfed.audit import entries
     from lexfed.audit.entries.envelopes import body_of
 
@@ -245,7 +249,7 @@ def rotate(
     role: Annotated[KeyRole, Argument(help="Whose key to replace.")],
     keys: KeysFolderOption = None,
 ) -> None:
-    """Hand a job to a new key."""
+    """Replace a key of the log or of a site by a new one."""
     from lexfed.audit.log.access import rotate_key
 
     done = rotate_key(run, role, keys)

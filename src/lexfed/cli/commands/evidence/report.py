@@ -38,7 +38,7 @@ def report(
     pin: PinOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report, drafts for compliance and the evidence bundle of a run."""
+    """Write a run's report, compliance drafts and evidence bundle."""
     from lexfed.report.documents.run_documents import ReportSource, make_report
 
     source = ReportSource(run, read_small(policy), read_small(pin), keys)

@@ -27,7 +27,10 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check everything that the log of a run claims. Exit code 1 if anything fails."""
+    """Check everything that the log of a run claims.
+
+    The exit code is 1 if a check fails.
+    """
     from lexfed.audit.verify import verify_run
 
     verdict = verify_run(

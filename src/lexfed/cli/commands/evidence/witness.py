@@ -8,10 +8,10 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lexfed.cli import talk
-from lexfed.cli.options import command_group
+from lexfed.cli.groups import command_group
 from lexfed.errors import AuditError, RunFolderError
 
-witness = command_group("Run a witness, which keeps the logs of others to one history.")
+witness = command_group("Run a witness, which cosigns the logs of others.")
 
 WitnessArgument = Annotated[
     Path, Argument(help="Folder of the witness.", readable=False)

@@ -8,7 +8,10 @@ from lexfed.errors import ConfigError, LexfedError, Problem
 
 
 def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
-    """List every problem of a configuration and of its data. Spends nothing."""
+    """List every problem of a configuration and its data.
+
+    Nothing is spent.
+    """
     from lexfed.cli.inputs import load_priced, with_suggestions
     from lexfed.config import examine_file
 
@@ -23,9 +26,8 @@ def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
             listed = getattr(error, "problems", None)
             plain = (Problem(str(config), error.message, error.hint),)
             problems += listed or plain
-    if as_json:
-        rows = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
-        print_json({"problems": rows})
     if problems:
         raise ConfigError(problems)
+    if as_json:
+        print_json({"problems": []})
     talk.say(f"{config}: no problems; `lexfed plan {config}` prices the run")

@@ -31,7 +31,7 @@ def init(
         Path | None, Option(metavar="DIR", help="Fill in what a profile has learned.")
     ] = None,
 ) -> None:
-    """Write a commented configuration from a table's header, for you to complete."""
+    """Write a commented configuration from a table's header."""
     if (table is None) == (profile is None):
         raise typer.BadParameter("expected either a table or `--profile DIR`")
     if table is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from lexfed.cli import talk
-from lexfed.cli.options import AsJson, command_group
+from lexfed.cli.groups import command_group
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 from lexfed.errors import AuditError, ConfigError
 
@@ -83,7 +84,10 @@ def verify(
         ),
     ],
 ) -> None:
-    """Check who signed a policy file. Exit code 1 if somebody has not."""
+    """Check who signed a policy file.
+
+    The exit code is 1 if a signature is missing or wrong.
+    """
     from lexfed.config.policy_file import check_signature, parse_policy, policy_bytes
 
     content = policy_bytes(file, str(file))

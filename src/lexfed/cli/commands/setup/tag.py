@@ -88,7 +88,7 @@ def tag(
         Option(metavar="FILE", help="A law of your own; may be repeated."),
     ] = None,
 ) -> None:
-    """Say what the law says about columns: tier, category, articles, and why."""
+    """Classify columns by legal sensitivity, with reasons."""
     request = _TagRequest(
         tuple(arguments or ()), schema, as_json, html, csv, explain, accept,
         jurisdictions, tuple(catalogue or ()),

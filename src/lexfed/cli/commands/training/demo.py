@@ -28,7 +28,7 @@ def demo(
     seeds: Annotated[int, Option(min=2, help="Trainings behind each interval.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Train a federated model on synthetic patients, and compare it."""
+    """Train on synthetic patients and compare; nothing to set up."""
     from lexfed.audit.verify import Status
     from lexfed.cli import display
     from lexfed.cli.commands.training.run import show_training

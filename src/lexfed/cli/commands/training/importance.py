@@ -22,7 +22,7 @@ def importance(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release how useful columns are, once, charged to the budget."""
+    """Buy the importances of columns, once, from the budget."""
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, located_errors
     from lexfed.run import folder_of

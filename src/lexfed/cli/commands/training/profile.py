@@ -43,7 +43,7 @@ def profile(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn ranges, values and overlaps of a federation, once, at a stated price."""
+    """Buy the ranges, values and overlaps of a federation, once."""
     from lexfed import run as runs
     from lexfed.cli.commands.training.run import show_training
     from lexfed.cli.inputs import located_errors

@@ -29,7 +29,10 @@ def plan(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Price a run: noise, clip and epsilon of every release. Spends nothing."""
+    """Estimate the privacy cost of a run, release by release.
+
+    Noise, clip and epsilon of every release; nothing is spent.
+    """
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.run import plan_json
@@ -44,7 +47,11 @@ def plan(
 def run(
     config: ConfigFile = DEFAULT, resume: ResumeFlag = False, as_json: AsJson = False
 ) -> None:
-    """Train a model under the budgets of a configuration."""
+    """Train a model under the budgets of a configuration.
+
+    The run gets a folder of its own: where one exists, `-2`, `-3`, ... is appended to
+    the name, and nothing is overwritten.
+    """
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.config.examination import config_text
@@ -78,7 +85,7 @@ def predict(
         str, Option(help="Most sensitive tier to read: later towers are left out.")
     ] = "special",
 ) -> None:
-    """Score the rows of a table, one line each, as CSV on stdout."""
+    """Score the rows of a table with a trained model, as CSV."""
     from lexfed.cli.inputs import allow_own_models
     from lexfed.run import api
 

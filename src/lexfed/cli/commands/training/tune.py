@@ -47,7 +47,7 @@ def tune(
     out: OutFolderOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search for settings, on public data or charged, and say what it cost."""
+    """Search for settings, on public data or charged."""
     from lexfed.cli.inputs import allow_own_models, load_config, located_errors
     from lexfed.config.edits import with_setting
     from lexfed.config.examination import config_text
