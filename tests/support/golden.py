@@ -240,11 +240,13 @@ RUN_NAMES = (
 
 
 def plan_of(text: str) -> Any:
-    """Return the plan of a configuration."""
+    """Return the priced part of the plan of a configuration."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lexfed.toml"
         path.write_text(text)
-        return json.loads(json.dumps(lexfed.plan(path)))
+        plan = lexfed.plan(path)
+    names = ("mechanism", "neighbours", "groups", "claims")
+    return json.loads(json.dumps({name: plan[name] for name in names}))
 
 
 def run_of(text: str) -> dict[str, Any]:

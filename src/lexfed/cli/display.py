@@ -18,7 +18,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
-from lexfed.run.results.notes import adaptation_lines, sketch_lines
+from lexfed.run.results.notes import adaptation_lines, signal_line, sketch_lines
 from lexfed.signing.notes import parse_note
 from lexfed.tiers import Tier
 
@@ -170,6 +170,8 @@ def closing(config: Config, result: RunResult) -> list[str]:
     if result.metrics:
         values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
         lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")
+    if result.verdict:
+        lines.append(f"  noise    {result.verdict}")
     if len(result.gains) > 1:
         steps = ", then ".join(f"{v:.3f} with {k}" for k, v in result.gains.items())
         lines.append(f"  tiers    {steps}")
@@ -209,6 +211,9 @@ def plan_table(priced: PricedRun) -> str:
                 f"{group.sigma / group.clip:>10.4g}{release.sampling_rate:>7g}"
                 f"{count:>8}"
             )
+    signals = signal_line(priced)
+    if signals:
+        lines += ["", f"  signal   over noise, as expected: {signals}"]
     rounds, budget = priced.programme.rounds, priced.budget.epsilon
     fit = "1 round fits" if rounds == 1 else f"{rounds} rounds fit"
     # What is left after something was paid for has many digits.

@@ -226,7 +226,9 @@ def read_run_metrics(folder: Path) -> RunMetrics:
     gains = _numbers(plain.get("gains"))
     names, rounds = _rows(folder / "metrics.csv")
     metric = next(iter(metrics), names[0] if names else "")
-    notes = (*_words(plain.get("notes")), *_words(plain.get("sketched")))
+    verdict = [plain.get("verdict")] if plain.get("verdict") else []
+    listed = (verdict, plain.get("notes"), plain.get("sketched"))
+    notes = tuple(word for words in listed for word in _words(words))
     return RunMetrics(metrics, gains, rounds, metric, notes)
 
 

@@ -2,18 +2,19 @@
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from lexfed.budget.column_importance import remaining_budget
-from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_plan import Budget, TowerTiers
 from lexfed.budget.record_classes import class_tiers
 from lexfed.budget.sites import BudgetProfile
 from lexfed.config.policy_file import PolicyFile
 from lexfed.config.tables.root import Config
 from lexfed.federation.planning import training_programme
+from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import read_tiers
 from lexfed.federation.planning.site_shares import budget_of
 from lexfed.federation.planning.tower_sketches import refuse_every_round
@@ -35,6 +36,7 @@ from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run.earlier_runs import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import Population
 from lexfed.run.intake.public_facts import public_facts
+from lexfed.run.pricing.binding_cap import BindingCap, Replan, binding_cap
 from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, site_budgets
 from lexfed.run.pricing.sketch_settings import sketching_of
@@ -49,7 +51,8 @@ class PricedRun:
     """A programme, its population and its price; nothing is spent yet.
 
     `profiles` are sites with stricter budgets, `paid` earlier releases about the same
-    persons that this run uses.
+    persons that this run uses; `replan` makes the programme at another budget, where
+    one can be asked for.
     """
 
     config: Config
@@ -59,6 +62,7 @@ class PricedRun:
     profiles: tuple[BudgetProfile, ...]
     policy: PolicyFile
     paid: tuple[CountedRelease, ...] = ()
+    replan: Replan | None = field(default=None, compare=False, repr=False)
 
     @property
     def private(self) -> bool:
@@ -75,6 +79,17 @@ class PricedRun:
         """The tiers that the run reads: its model, and the rules of its classes."""
         by_classes = class_tiers(self.population.classes) if self.private else ()
         return tuple(sorted({*self.tower_tiers, *by_classes}))
+
+    @cached_property
+    def binding_cap(self) -> BindingCap | None:
+        """The cap that leaves record budget unused, if one does."""
+        if not self.private or self.replan is None:
+            return None
+        by_classes = class_tiers(self.population.classes)
+        shapes = self.programme.shapes
+        reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
+        tiers, by = TowerTiers(reads, self.read_tiers), self.config.privacy.accountant
+        return binding_cap(self.programme, tiers, self.budget, by, self.replan)
 
     def ledger(self) -> Ledger | None:
         """Return an empty ledger for exactly the programme; `Refused` over budget."""
@@ -249,12 +264,17 @@ def price(
         choices_of(config, stated.terms, population.importance.values),
         sketching=sketching_of(config, population.encoding, base),
     )
-    programme = training_programme.plan_training(facts, budget, choices)
+    replan = partial(_plan, facts, choices)
+    programme = replan(budget)
     if config.sketches.every == 0:
         refuse_every_round(programme, budget, config.privacy.accountant)
     return PricedRun(
-        config, population, programme, budget, profiles, stated.policy, paid
+        config, population, programme, budget, profiles, stated.policy, paid, replan
     )
+
+
+def _plan(facts: PopulationFacts, choices: Choices, budget: Budget) -> Programme:
+    return training_programme.plan_training(facts, budget, choices)
 
 
 def plan_json(priced: PricedRun) -> dict[str, Any]:

@@ -3,21 +3,32 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.learner import Progress
+from lexfed.federation.programme.tower_signals import (
+    TowerSignal,
+    noise_words,
+    released_signals,
+)
 from lexfed.models import towers
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
-from lexfed.run.folder import RunFolder
+from lexfed.run.folder import EVENTS, RunFolder
 from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
-from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
+from lexfed.run.results.notes import (
+    adaptation_notes,
+    notes_of,
+    outlook_json,
+    sketch_notes,
+)
+from lexfed.run.resumption import read_journal
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,9 @@ class RunResult:
         gains: the deciding metric with the towers up to each tier.
         adapted: rounds and noise of each tower, where something adapts.
         sketched: findings about persons, columns and sites in tables of counts.
+        outlook: the cap that binds, and the signal of each tower by its released
+            rounds, as `to_json` prints them.
+        verdict: the sentence that noise decided the result; empty if it did not.
     """
 
     folder: Path
@@ -43,6 +57,8 @@ class RunResult:
     plan: Mapping[str, Any]
     adapted: tuple[str, ...] = ()
     sketched: tuple[str, ...] = ()
+    outlook: Mapping[str, Any] = field(default_factory=dict)
+    verdict: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the result under its fixed names."""
@@ -59,6 +75,8 @@ class RunResult:
             "notes": list(self.notes),
             "adapted": list(self.adapted),
             "sketched": list(self.sketched),
+            **self.outlook,
+            "verdict": self.verdict,
             "folder": str(self.folder),
         }
 
@@ -74,6 +92,7 @@ def finish(
     """Write model, claim and result, all of which follow from the released state."""
     claim = priced.claim(progress.done)
     paid = paid_metrics(priced, progress.memory)
+    signals = _released(priced, folder)
     result = RunResult(
         folder=folder.path,
         rounds=released,
@@ -86,6 +105,11 @@ def finish(
         plan=plan_json(priced),
         adapted=adaptation_notes(priced, folder.events.rows, progress),
         sketched=sketch_notes(priced, progress),
+        outlook={
+            **outlook_json(priced),
+            "signals": [signal.to_json() for signal in signals],
+        },
+        verdict=noise_words(signals, over=True),
     )
     written = None if claim is None else dump_claim(claim)
     model = towers.to_bytes(progress.model, {"claim": written})
@@ -102,6 +126,17 @@ def finish(
     )
     folder.events.append({"type": "end", "rounds": progress.done, "stopped": stopped})
     return result
+
+
+def _released(priced: PricedRun, folder: RunFolder) -> tuple[TowerSignal, ...]:
+    """Return the signal of each tower by the rounds that were charged and not lost."""
+    journal = read_journal(folder.path / EVENTS, folder.events.rows)
+    rounds = (
+        (charge.stage, charge.release)
+        for number, charge in enumerate(journal.charges, start=1)
+        if charge.release is not None and number not in journal.lost
+    )
+    return released_signals(priced.programme, rounds)
 
 
 def read_result(folder: Path) -> RunResult:
@@ -123,6 +158,8 @@ def read_result(folder: Path) -> RunResult:
             plan={name: plain[name] for name in ("mechanism", "neighbours", "groups")},
             adapted=tuple(plain["adapted"]),
             sketched=tuple(plain.get("sketched", ())),
+            outlook={n: plain[n] for n in ("cap", "signals") if n in plain},
+            verdict=str(plain.get("verdict", "")),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error

@@ -36,10 +36,11 @@ def plan(
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.run import plan_json
+    from lexfed.run.results.notes import outlook_json
 
     priced = load_priced(config, load_config(config), rounds)
     if as_json:
-        print_json(plan_json(priced))
+        print_json({**plan_json(priced), **outlook_json(priced)})
     else:
         print(display.plan_table(priced))
 
