@@ -123,7 +123,8 @@ def test_a_finished_run_of_another_configuration(
 
 def test_the_fields_of_a_plan_are_fixed(lexfed: Lexfed, place: Path) -> None:
     plan = json.loads(lexfed("plan", "--json").out)
-    assert list(plan) == ["mechanism", "neighbours", "groups", "claims"]
+    fields = ["mechanism", "neighbours", "groups", "claims", "cap", "signals"]
+    assert list(plan) == fields
     for group in plan["groups"]:
         assert {"name", "clip", "sigma", "sampling_rate", "rounds"} <= set(group)
         assert all(isinstance(group[k], float) for k in ("clip", "sigma"))
@@ -137,6 +138,11 @@ def test_the_fields_of_a_plan_are_fixed(lexfed: Lexfed, place: Path) -> None:
     result = json.loads(lexfed("run", "--json").out)
     assert result["claims"] == plan["claims"]
     assert result["groups"] == plan["groups"]
+    assert result["cap"] is plan["cap"] is None
+    assert [s["tier"] for s in plan["signals"]] == list(plan["claims"]["tiers"])
+    tested = [{**s, "p_value": None} for s in result["signals"]]
+    assert tested == [{**s, "p_value": None} for s in plan["signals"]]
+    assert all(0.0 <= s["p_value"] <= 1.0 for s in result["signals"])
     assert result["stamp"] == "NOT PRIVATE"
     assert result["folder"] == "runs/visits"
     assert set(result["metrics"]) == {"auc", "accuracy"}

@@ -18,7 +18,8 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
-from lexfed.run.results.notes import adaptation_lines, signal_line, sketch_lines
+from lexfed.run.results.notes import adaptation_lines, sketch_lines
+from lexfed.run.results.outlook import signal_line
 from lexfed.signing.notes import parse_note
 from lexfed.tiers import Tier
 

@@ -29,7 +29,7 @@ from lexfed.run.api import folder_of, priced_file
 from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
 from lexfed.run.driver.training_loop import RoundReport, train, train_part
 from lexfed.run.intake.population import Population, load_population, seeded_population
-from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
+from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.run.results.notes import notes_of
 from lexfed.run.results.run_result import RunResult, read_result
 
@@ -43,7 +43,6 @@ __all__ = [
     "folder_of",
     "load_population",
     "notes_of",
-    "plan_json",
     "price",
     "priced_file",
     "read_result",

@@ -22,9 +22,9 @@ from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.training_loop import OnRound
 from lexfed.run.driver.training_loop import train as run_rounds
 from lexfed.run.intake.population import load_population, read_coins
-from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
+from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.run.results import prediction
-from lexfed.run.results.notes import outlook_json
+from lexfed.run.results.outlook import plan_with_outlook
 from lexfed.run.results.prediction import Predictions
 from lexfed.run.results.run_result import RunResult
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -71,7 +71,7 @@ def plan(path: Path | str, rounds: int | None = None) -> dict[str, Any]:
     """
     priced = priced_file(Path(path), load(path), rounds)
     priced.ledger()
-    return {**plan_json(priced), **outlook_json(priced)}
+    return plan_with_outlook(priced)
 
 
 def train(

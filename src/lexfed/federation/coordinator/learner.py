@@ -29,6 +29,11 @@ from lexfed.models.rule.estimates import (
     geometry,
     unknown_target,
 )
+from lexfed.models.rule.evidence import (
+    ReleasedEvidence,
+    released_evidence,
+    unbought_target,
+)
 from lexfed.models.rule.purchases import listens
 from lexfed.models.towers import Model, RuleFacts, Tower, untrained_model
 from lexfed.privacy.releases import Release
@@ -125,6 +130,19 @@ class Learner:
             tower, memory = self._descent.learn(descent, tower, progress.memory)
             after = replace(progress, memory=memory).with_tower(stage.tower, tower)
         return after.after_round(progress.stage, progress.step)
+
+    def evidence(self, progress: Progress) -> dict[int, ReleasedEvidence]:
+        """Return the evidence of each tower that was trained by the rule, by place."""
+        base = self._base(progress)
+        if "base.rate" not in progress.memory and self._programme.loss != "squared":
+            base = unbought_target(base)
+        found = {}
+        for stage in self._programme.stages:
+            state = self._state(stage, progress)
+            if stage.kind == "residuals" and state.precision.any():
+                scales = self._scales(stage, progress, base)
+                found[stage.tower] = released_evidence(scales, state)
+        return found
 
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
@@ -225,10 +243,12 @@ class Learner:
         facts = self._facts(stage)
         return TowerState.from_memory(facts, stage.tower, progress.memory)
 
-    def _scales(self, stage: Stage, progress: Progress) -> Geometry:
+    def _scales(
+        self, stage: Stage, progress: Progress, base: TargetEstimate | None = None
+    ) -> Geometry:
         return geometry(
             self._facts(stage),
-            self._base(progress),
+            self._base(progress) if base is None else base,
             self._state(stage, progress),
             kappa=self._kappa(stage, progress),
             rounds=len(stage.releases),

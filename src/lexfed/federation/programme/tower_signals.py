@@ -14,9 +14,10 @@ expects a part `SIGNAL_SIZE` of it, the median of its prior (`models.rule.estima
     expected = SIGNAL_SIZE * most
 
 **Criterion.** What a tower learns is a signal of norm s plus noise of norm r, at right
-angles on average, so its squared length is s² + r². *Noise decides* where s < r: more
-than half of what was learned is noise, and another run would learn something else.
-Nothing here is computed from data.
+angles on average, so its squared length is s² + r². *Noise is expected to decide* where
+s < r: more than half of what is learned is noise then, and another run would learn
+something else. Nothing here is computed from data; what a run has released can be
+tested afterwards (`models.rule.evidence`).
 """
 
 import math
@@ -82,31 +83,6 @@ def released_signals(
         step = len(rounds[place])
         rounds[place].append((programme.stages[place].at(step), release))
     return _signals(programme, rounds)
-
-
-def noise_words(signals: Sequence[TowerSignal], *, over: bool = False) -> str:
-    """Return the sentence that noise decides, or decided; empty where it does not."""
-    drowned = [signal for signal in signals if signal.noise_decides]
-    if not drowned:
-        return ""
-    verb = "decided" if over else "decides"
-    whole = len(drowned) == len(signals)
-    what = "this result" if whole else "what these parts of the model add"
-    listed = ", ".join(
-        f"{each.tier.label} {each.expected:.2g} (at most {each.most:.2g})"
-        for each in drowned
-    )
-    words = f"noise {verb} {what}: signal over noise is expected to be {listed}"
-    if whole:
-        words += ", so the same run with fresh noise gives another model"
-    best = max(each.expected for each in drowned)
-    if best > 0.0:
-        words += f"; about {_shown(1.0 / best)} times the records would reach 1"
-    return words
-
-
-def _shown(factor: float) -> str:
-    return f"{factor:.1f}" if factor < 10 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def _signals(

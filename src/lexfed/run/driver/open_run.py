@@ -12,8 +12,9 @@ from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.audit_log.opening import check_statements, open_log
 from lexfed.run.folder import EVENTS, LOG, OLD_COPY, RunFolder
 from lexfed.run.intake.population import read_coins, write_coins
-from lexfed.run.pricing.priced_run import PricedRun, plan_json
+from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.results.notes import notes_of
+from lexfed.run.results.outlook import plan_with_outlook
 from lexfed.run.results.run_result import RunResult, read_result
 from lexfed.run.resumption import require_finished, require_whole
 
@@ -157,7 +158,7 @@ def _begin(
     folder.write_bytes("config.toml", config_text.encode())
     folder.write_json("tags.json", priced.population.tagged.to_dict())
     folder.write_json("encoding.json", priced.population.encoding.to_dict())
-    folder.write_json("plan.json", plan_json(priced))
+    folder.write_json("plan.json", plan_with_outlook(priced))
     if priced.population.coins is not None:
         write_coins(folder.path, priced.population.coins, priced.config)
     logbook = open_log(priced, folder.path, base, begun=False)

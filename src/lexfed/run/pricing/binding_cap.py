@@ -162,4 +162,4 @@ def _precision(programme: Programme) -> float:
 
 
 def _shown(epsilon: float) -> str:
-    return f"{up(epsilon, digits=3):g}"
+    return f"{up(epsilon, digits=3 if epsilon >= 1.0 else 2):g}"

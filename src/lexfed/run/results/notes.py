@@ -19,13 +19,12 @@ from lexfed.federation.coordinator.sketch_learner import (
 )
 from lexfed.federation.planning.choices import LINEAR
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Stage
-from lexfed.federation.programme.tower_signals import noise_words, planned_signals
 from lexfed.models.networks.known_layers import fallback_reason
 from lexfed.privacy.releases import Release
 from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.results.outlook import outlook_notes
 from lexfed.sketch.queries.drift import drift
 from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
-from lexfed.tiers import Tier
 
 NETWORKS_LEFT_OUT = (
     "network parts are left out: at this budget they would add noise, not signal; with "
@@ -46,37 +45,7 @@ def notes_of(priced: PricedRun) -> tuple[str, ...]:
         and priced.config.federation.model not in LINEAR
     ):
         notes.append(NETWORKS_LEFT_OUT)
-    cap = priced.binding_cap
-    if cap is not None:
-        notes.append(cap.sentence(_cap_source(priced, cap.tier)))
-    noise = noise_words(planned_signals(priced.programme))
-    return tuple(dict.fromkeys(filter(None, (*notes, noise))))
-
-
-def _cap_source(priced: PricedRun, tier: Tier) -> str:
-    """Return the key or the policy that sets the cap of a tier."""
-    stated = getattr(priced.config.budget.caps, tier.label)
-    set_by = f"policy `{priced.policy.policy.name}`"
-    source = set_by if stated is None else f"`budget.caps.{tier.label}`"
-    return f"{source}, less what was paid before" if priced.paid else source
-
-
-def signal_line(priced: PricedRun) -> str:
-    """Return the expected signal over noise of each tower; empty without noise."""
-    signals = planned_signals(priced.programme)
-    return ", ".join(
-        f"{each.tier.label} {each.expected:.3g} (at most {each.most:.3g})"
-        for each in signals
-    )
-
-
-def outlook_json(priced: PricedRun) -> dict[str, Any]:
-    """Return what a plan can tell about its result, under fixed names."""
-    cap, signals = priced.binding_cap, planned_signals(priced.programme)
-    return {
-        "cap": None if cap is None else cap.to_json(),
-        "signals": [signal.to_json() for signal in signals],
-    }
+    return tuple(dict.fromkeys((*notes, *outlook_notes(priced))))
 
 
 def adaptation_lines(priced: PricedRun) -> list[str]:

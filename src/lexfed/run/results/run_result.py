@@ -9,26 +9,16 @@ from typing import Any
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.learner import Progress
-from lexfed.federation.programme.tower_signals import (
-    TowerSignal,
-    noise_words,
-    released_signals,
-)
 from lexfed.models import towers
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
-from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.folder import RunFolder
 from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
-from lexfed.run.results.notes import (
-    adaptation_notes,
-    notes_of,
-    outlook_json,
-    sketch_notes,
-)
-from lexfed.run.resumption import read_journal
+from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
+from lexfed.run.results.outlook import result_outlook
 
 
 @dataclass(frozen=True)
@@ -92,7 +82,7 @@ def finish(
     """Write model, claim and result, all of which follow from the released state."""
     claim = priced.claim(progress.done)
     paid = paid_metrics(priced, progress.memory)
-    signals = _released(priced, folder)
+    outlook = result_outlook(priced, folder, progress)
     result = RunResult(
         folder=folder.path,
         rounds=released,
@@ -105,11 +95,8 @@ def finish(
         plan=plan_json(priced),
         adapted=adaptation_notes(priced, folder.events.rows, progress),
         sketched=sketch_notes(priced, progress),
-        outlook={
-            **outlook_json(priced),
-            "signals": [signal.to_json() for signal in signals],
-        },
-        verdict=noise_words(signals, over=True),
+        outlook=outlook.to_json(),
+        verdict=outlook.verdict,
     )
     written = None if claim is None else dump_claim(claim)
     model = towers.to_bytes(progress.model, {"claim": written})
@@ -126,17 +113,6 @@ def finish(
     )
     folder.events.append({"type": "end", "rounds": progress.done, "stopped": stopped})
     return result
-
-
-def _released(priced: PricedRun, folder: RunFolder) -> tuple[TowerSignal, ...]:
-    """Return the signal of each tower by the rounds that were charged and not lost."""
-    journal = read_journal(folder.path / EVENTS, folder.events.rows)
-    rounds = (
-        (charge.stage, charge.release)
-        for number, charge in enumerate(journal.charges, start=1)
-        if charge.release is not None and number not in journal.lost
-    )
-    return released_signals(priced.programme, rounds)
 
 
 def read_result(folder: Path) -> RunResult:

@@ -35,12 +35,11 @@ def plan(
     """
     from lexfed.cli import display
     from lexfed.cli.inputs import load_config, load_priced
-    from lexfed.run import plan_json
-    from lexfed.run.results.notes import outlook_json
+    from lexfed.run.results.outlook import plan_with_outlook
 
     priced = load_priced(config, load_config(config), rounds)
     if as_json:
-        print_json({**plan_json(priced), **outlook_json(priced)})
+        print_json(plan_with_outlook(priced))
     else:
         print(display.plan_table(priced))
 
