@@ -19,7 +19,7 @@ from lexfed.cli import app, talk
 from lexfed.cli.terminal import Shield, shielded
 from lexfed.config.examination import examine
 from lexfed.config.text.wording import quoted
-from lexfed.data.reading.table_files import guess_columns
+from lexfed.data.reading.column_guesses import guess_table
 from lexfed.errors import DataError, LexfedError
 from lexfed.law.tagger.column_files import read_columns
 from lexfed.visible_text import visible
@@ -166,7 +166,7 @@ def test_headers_with_hidden_characters_are_refused(place: Path) -> None:
         header = f'"{name}"' if set("\r\n\0") & set(name) else name
         (place / "new.csv").write_text(with_column(table, header), newline="")
         with pytest.raises(DataError, match="hidden"):
-            guess_columns(place / "new.csv")
+            guess_table(place / "new.csv")
         with pytest.raises(DataError, match="hidden"):
             read_columns(place / "new.csv")
         (place / "new.sql").write_text(f'create table t ("{name}" int);', newline="")

@@ -44,7 +44,7 @@ def test_three_sources_are_known(source: str) -> None:
     [
         ('importance_from = "gradients"', "cannot tell what"),
         ('importance_from = "paid:"', "cannot tell what"),
-        ('importance_from = "public:known.txt"', "cannot tell how to read"),
+        ('importance_from = "public:known.doc"', "cannot tell how to read"),
         ('groups_from = "private.csv"', "cannot tell what"),
         ('groups_from = "public:x"', "cannot tell how to read"),
         ("sparsity = 1.0", "expected a number of at least 0 and below 1"),

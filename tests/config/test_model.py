@@ -5,11 +5,10 @@ from pathlib import Path
 from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.config import demo_config, from_mapping, loads
 from lexfed.config.policy_file import read_policy
-from lexfed.config.rules.data import BUILT_IN, FILE_ENDINGS
+from lexfed.config.rules.data import BUILT_IN
 from lexfed.config.tables.budget import MultipliersTable
 from lexfed.config.tables.root import GeneratorTable
 from lexfed.data.builtin.registry import BUILTIN_NAMES, load_builtin
-from lexfed.data.reading.table_files import SUFFIXES
 from lexfed.tiers import MODEL_TIERS, Tier
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
@@ -44,7 +43,6 @@ def test_folder_follows_the_name() -> None:
 def test_names_agree_with_the_packages_that_own_them() -> None:
     # Written twice so that reading a configuration imports neither numpy nor pandas.
     assert BUILT_IN == BUILTIN_NAMES
-    assert FILE_ENDINGS == SUFFIXES
 
 
 def test_multipliers_are_those_of_the_rule() -> None:

@@ -120,8 +120,8 @@ def test_allowed(text: str) -> None:
             ["`patient_id` is both `data.person` and the column of the sites"],
         ),
         (
-            good(FILES, (SITES, '{ files = ["a.txt"] }')),
-            ['`data.sites.files[0]`: cannot tell how to read `"a.txt"`'],
+            good(FILES, (SITES, '{ files = ["a.doc"] }')),
+            ['`data.sites.files[0]`: cannot tell how to read `"a.doc"`'],
         ),
         (
             good(('"patients.csv"', '"hospital"')),

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.column_guesses import guess_table
 from lexfed.data.reading.frames import frame_of_arrays
-from lexfed.data.reading.table_files import guess_columns
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import DataError
 
@@ -36,7 +36,7 @@ def test_kinds_are_guessed_and_values_stay_behind(tmp_path: Path, suffix: str) -
         DATA.to_csv(path, index=False)
     else:
         DATA.to_parquet(path)
-    guesses = guess_columns(path)
+    guesses = guess_table(path).columns
     kinds = {guess.name: guess.kind for guess in guesses}
     assert list(kinds) == list(DATA.columns)
     assert kinds == {
@@ -48,8 +48,7 @@ def test_kinds_are_guessed_and_values_stay_behind(tmp_path: Path, suffix: str) -
         "well": "flag",
         "truth": "flag",
         "none": "text",
-        # A date in a CSV file is a text that repeats.
-        "when": "category" if suffix == ".csv" else "text",
+        "when": "date",
     }
     said = " ".join(guess.note for guess in guesses)
     for word in ("kapuziner", "minorit", "Rumpel", "1000", "31.5", "37.5", "2020"):
@@ -60,9 +59,9 @@ def test_a_file_without_rows_cannot_be_guessed(tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(DataError, match="no rows"):
-        guess_columns(path)
+        guess_table(path)
     with pytest.raises(DataError, match="not found"):
-        guess_columns(tmp_path / "absent.csv")
+        guess_table(tmp_path / "absent.csv")
 
 
 def test_a_frame_takes_the_kinds_of_its_arrays() -> None:
@@ -70,7 +69,7 @@ def test_a_frame_takes_the_kinds_of_its_arrays() -> None:
     assert {name: raw.kind for name, raw in frame.columns.items()} == {
         "key": "number", "age": "number", "name": "text", "ward": "text",
         "ill": "number", "well": "text", "truth": "flag", "none": "text",
-        "when": "other",
+        "when": "date",
     }  # fmt: skip
     assert frame.columns["well"].missing.sum() == COUNT // 2
     schema = Schema(

@@ -15,8 +15,8 @@ from lexfed.config.examination import examine
 from lexfed.data.people import site_partition
 from lexfed.data.people.site_partition import Partition
 from lexfed.data.problems import Problems
-from lexfed.data.reading import table_files
-from lexfed.data.reading.table_files import check_header
+from lexfed.data.reading import column_names
+from lexfed.data.reading.column_names import check_names
 from lexfed.errors import DataError
 from lexfed.federation.engines import clear_sums
 from lexfed.federation.engines.clear_sums import too_few
@@ -37,7 +37,7 @@ def configurations_are_checked() -> None:
 def headers_are_checked() -> None:
     for name in HOSTILE.values():
         problems = Problems()
-        check_header([name], None, "a.csv", problems)
+        check_names([name], None, "a.csv", problems)
         assert problems.counts == {"header-hidden": 1}
 
 
@@ -108,7 +108,7 @@ MUTANTS = (
     ),
     Mutant(
         "headers that nobody looks at",
-        lambda patch: _nothing(patch, table_files, "hidden_in"),
+        lambda patch: _nothing(patch, column_names, "hidden_in"),
         headers_are_checked,
     ),
     Mutant(

@@ -13,17 +13,18 @@ from importlib.resources import files
 from pathlib import PurePath
 
 from lexfed.config.text.wording import dotted, quoted
-from lexfed.data.schema import ColumnKind
+from lexfed.data.schema import DeclaredKind
 
 _COLUMN = {
     "number": '{ kind = "number", range = "?" }',
     "category": '{ kind = "category", values = "?" }',
     "flag": '{ kind = "flag" }',
     "text": '{ kind = "text" }',
+    "date": '{ kind = "date", range = "?" }',
 }
 
 
-def scaffold(source: str, columns: Iterable[tuple[str, ColumnKind]]) -> str:
+def scaffold(source: str, columns: Iterable[tuple[str, DeclaredKind]]) -> str:
     """Return a commented `lexfed.toml` for a table.
 
     `source` is the table's file as it should stand in the configuration; `columns` has

@@ -91,6 +91,8 @@ def transformed_range(transform: Transform, range_: Range) -> Range:
 
 ColumnKind = Literal["number", "category", "flag", "text"]
 """`flag` is yes/no (0/1, true/false); `text` is a key or identifier, never encoded."""
+DeclaredKind = ColumnKind | Literal["date"]
+"""Kinds that people declare; a date becomes columns of the other kinds."""
 NumberScale = Literal["auto", "linear", "log", "symlog"]
 """`auto` is one of the others, chosen from the public range."""
 Task = Literal["binary", "multiclass", "regression"]

@@ -21,12 +21,12 @@ from lexfed.config.text.wording import (
     listed,
     shown,
 )
+from lexfed.data.file_format import SUFFIXES
 from lexfed.errors import ConfigError
 
 BUILT_IN = (
     "synthetic:hospital", "synthetic:bank", "sklearn:breast_cancer", "sklearn:diabetes",
 )  # fmt: skip
-FILE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 
 SOURCE: KeyPath = ("data", "source")
 SITES: KeyPath = ("data", "sites")
@@ -89,8 +89,8 @@ def readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Find
     elif built_in and prefix == "openml" and name:
         hint = "download the table as a CSV file and name that"
         yield about(path, f": reading from OpenML {NOT_AVAILABLE}", hint)
-    elif not source.endswith(FILE_ENDINGS):
-        hint = f"use a file that ends in {listed(FILE_ENDINGS)}"
+    elif not source.endswith(SUFFIXES):
+        hint = f"use a file that ends in {listed(SUFFIXES)}"
         if built_in:
             hint += f", or a built-in source: {listed(BUILT_IN)}"
             hint = closest_or(source, BUILT_IN, hint)

@@ -95,7 +95,7 @@ def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
 def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
     """Return a category column as it was read, None where missing."""
     raw = frame.columns[name]
-    if raw.kind == "other":
+    if raw.kind in ("date", "other"):
         _wrong_type("category", raw, _Place(frame, name, problems))
         return [None] * len(frame)
     gone = raw.missing.tolist()
@@ -177,7 +177,7 @@ def _float_or_none(text: str) -> float | None:
 
 
 def _flag(raw: RawColumn, place: _Place) -> Floats:
-    if raw.kind == "other":
+    if raw.kind in ("date", "other"):
         return _wrong_type("flag", raw, place)
     texts = [text.lower() for text in _texts(raw)]
     values = np.array([_TRUTH.get(text, np.nan) for text in texts], dtype=np.float64)
@@ -194,7 +194,7 @@ def _flag(raw: RawColumn, place: _Place) -> Floats:
 def _category(
     column: Column, raw: RawColumn, place: _Place, *, strict: bool
 ) -> ConvertedColumn:
-    if raw.kind == "other":
+    if raw.kind in ("date", "other"):
         return ConvertedColumn(_wrong_type("category", raw, place))
     codes = {value: code for code, value in enumerate(column.values or ())}
     places = [codes.get(text, -1) for text in _texts(raw)]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Bools, Integers
+from lexfed.data.file_format import PLAIN, FileFormat
 
-RawKind = Literal["text", "number", "flag", "other"]
+RawKind = Literal["text", "number", "flag", "date", "other"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class RawColumn:
     """Values of one column, and a mask of those that are missing.
 
     `kind` is the type that the source gives; a CSV file only knows text. Values are
-    stripped texts, numbers or truth values, arbitrary where missing (empty text, null).
+    stripped texts, numbers, truth values or `datetime64`, arbitrary where missing
+    (empty text, null).
     """
 
     kind: RawKind
@@ -30,13 +32,16 @@ class RawColumn:
 class Frame:
     """The columns read from one source, with row numbers as a person counts them there.
 
-    `ignored` columns of the source were not asked for.
+    `ignored` columns of the source were not asked for, `unnamed` ones, by their places
+    from 1, could not be; `written` says how its texts are to be understood.
     """
 
     name: str
     columns: Mapping[str, RawColumn]
     rows: Integers
     ignored: tuple[str, ...] = ()
+    written: FileFormat = PLAIN
+    unnamed: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,6 +60,8 @@ def array_column(values: NDArray[Any]) -> RawColumn:
         return RawColumn("flag" if kind == "b" else "number", values, none)
     if kind == "f":
         return RawColumn("number", values, np.isnan(values))
+    if kind == "M":
+        return RawColumn("date", values, np.isnat(values))
     if kind in "OUT":
         # A missing value in an object array is None, NaN or pandas' NA: all of them
         # are unequal to themselves or None, and none of them is a text.

@@ -42,9 +42,9 @@ def init(
 
 def _init_from_table(table: Path, out: Path) -> None:
     from lexfed.config import scaffold
-    from lexfed.data.reading.table_files import guess_columns
+    from lexfed.data.reading.column_guesses import guess_table
 
-    guesses = guess_columns(table)
+    guesses = guess_table(table).columns
     # Paths in a configuration are relative to its folder.
     source = table if table.is_absolute() else os.path.relpath(table, out.parent)
     text = scaffold(str(source), [(guess.name, guess.kind) for guess in guesses])

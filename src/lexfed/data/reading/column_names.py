@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of columns as a file has them: which are read, and which cannot be.
+
+A column without a name, such as the index that pandas writes, cannot be declared, so it
+is left out. A name that is there twice, or that shows as something else, is a problem.
+"""
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from functools import partial
+
+from lexfed.data.problems import Problems
+from lexfed.visible_text import hidden_in, visible
+
+
+def numbered_names(count: int) -> list[str]:
+    """Return the names of the columns of a file without a header."""
+    return [f"column_{number}" for number in range(1, count + 1)]
+
+
+def check_names(
+    header: Sequence[str],
+    wanted: Collection[str] | None,
+    file: str,
+    problems: Problems,
+    lone_hint: str = "",
+) -> list[str]:
+    """Return the columns to read, all that have a name for None; note what is wrong.
+
+    `lone_hint` is for a file that looks as if it were separated otherwise.
+    """
+    names, note = list(header), partial(problems.add, file=file)
+    for name in names:
+        if hidden_in(name):
+            what = f"its name has the hidden character `{hidden_in(name)}`"
+            hint = "rename the column: people decide by names, so they must show"
+            note("header-hidden", what, column=visible(name), hint=hint)
+    for name in sorted({name for name in names if name and names.count(name) > 1}):
+        note("header-duplicate", "the header names it twice", column=name)
+    if wanted is None:
+        return [name for name in names if name]
+    others = [name for name in names if name and name not in wanted]
+    for name in wanted:
+        if name not in names:
+            near, hint = get_close_matches(name, others, 1), lone_hint
+            if not lone_hint and near:
+                hint = f"the file has `{near[0]}`; is that the one you mean?"
+            note("column-missing", "is not in this file", column=name, hint=hint)
+    return [name for name in names if name in wanted]
