@@ -207,7 +207,8 @@ def test_accepted_tags_make_a_run(lexfed: Lexfed, place: Path) -> None:
     ]  # fmt: skip
     assert set(tags["asked"]["tagger"]) == {"lexicon", "packs", "model"}
     bmi = tags["tags"]["bmi"]
-    assert bmi["by"] == "person"
+    assert bmi["by"] == "rule"
+    assert all(tags["tags"][name]["by"] == "person" for name in (*left, "hospital"))
     assert bmi["proposal"]["tier"] == "special"
     assert bmi["proposal"]["evidence"]
     rules = {obligation["rule"] for obligation in bmi["obligations"]}

@@ -74,7 +74,7 @@ def tagged_schema_of(
         schema,
         declared_tags(source.tags) if source is not None else {},
         {
-            name: StatedTag(tag.as_tier, tag.reason, tag.category)
+            name: StatedTag(tag.as_tier, tag.reason, tag.category, tag.by)
             for name, tag in law.columns.items()
         },
         law.jurisdictions,

@@ -15,7 +15,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import tomlkit
 from tomlkit.container import Container
@@ -34,15 +34,21 @@ _BARE_LINE_END = re.compile(r"(?<!\r)\n")
 
 @dataclass(frozen=True)
 class ColumnDecision:
-    """The decision of a person about a column."""
+    """The decision about a column, of a person or of a rule that nobody looked at."""
 
     tier: str
     category: str
     reason: str
+    by: Literal["person", "rule"] = "person"
+
+    def keys(self) -> dict[str, str]:
+        """Return the keys that say it; that a person decided goes without saying."""
+        said = vars(self).items()
+        return {key: value for key, value in said if (key, value) != ("by", "person")}
 
     def inline(self) -> str:
         """Return the decision as an inline table."""
-        inner = ", ".join(f"{key} = {quoted(v)}" for key, v in vars(self).items())
+        inner = ", ".join(f"{key} = {quoted(v)}" for key, v in self.keys().items())
         return f"{{ {inner} }}"
 
 

@@ -8,6 +8,7 @@ proposed. Which articles apply follows from a column's category, by the catalogu
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from lexfed.data.builtin.declarations import DeclaredTag
 from lexfed.data.schema import Schema
@@ -32,11 +33,16 @@ PERSON_KEY = "key of the person"
 
 @dataclass(frozen=True)
 class StatedTag:
-    """A person's statement about a column; the category may be left open."""
+    """A statement about a column; the category may be left open.
+
+    It is `by` a person who decided, or by a rule: a suggestion that was accepted with
+    others, and that no person looked at.
+    """
 
     tier: Tier
     reason: str
     category: str | None = None
+    by: Literal["person", "rule"] = "person"
 
 
 def declared_tags(declared: Mapping[str, DeclaredTag]) -> dict[str, Tag]:
@@ -117,7 +123,9 @@ def tag_schema(
                 Obligation(each.jurisdiction, each.reference, each.id)
                 for each in articles
             )
-        tags[name] = Tag(tier, category, obligations, decision.reason, "person", found)
+        tags[name] = Tag(
+            tier, category, obligations, decision.reason, decision.by, found
+        )
     asked = Consultation.of(catalogues, bool(suggestions)) if stated else Consultation()
     return TaggedSchema(schema, tags, asked)
 
@@ -125,9 +133,9 @@ def tag_schema(
 def articles_known(tag: Tag, asked: Consultation) -> bool:
     """Return True if a column's articles were looked up, so that none is a finding.
 
-    A person who states a tier and no category leaves open which articles apply.
+    A statement of a tier without a category leaves open which articles apply.
     """
-    if tag.by != "person":
+    if tag.by != "person" and tag.proposal is None:
         return True
     before, kept = tag.proposal, ("generator", tag.category)
     if before is not None and (before.by, before.category) == kept:

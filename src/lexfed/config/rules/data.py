@@ -23,6 +23,7 @@ from lexfed.config.text.wording import (
 )
 from lexfed.data.file_format import SUFFIXES
 from lexfed.errors import ConfigError
+from lexfed.law.tagger.suggestions import TIER_OF
 
 BUILT_IN = (
     "synthetic:hospital", "synthetic:bank", "sklearn:breast_cancer", "sklearn:diabetes",
@@ -324,6 +325,16 @@ def tags_speak_of_columns(config: Config) -> Iterator[Finding]:
             )
 
 
+def rules_name_a_category(config: Config) -> Iterator[Finding]:
+    """A rule decides by category; without one nobody can tell which rule it was."""
+    for name, tag in config.law.columns.items():
+        if tag.by == "rule" and tag.category not in TIER_OF:
+            what = ' needs a category of the tagger, for `by = "rule"`'
+            hint = "name one of the 27 categories, or remove `by`"
+            path: KeyPath = (*LAW, name, "category")
+            yield about(path, what, hint, (*LAW, name, "by"))
+
+
 def something_is_left_to_learn(config: Config) -> Iterator[Finding]:
     """The target is no identifier, and at least one feature remains."""
     data, target = config.data, config.data.target
@@ -355,5 +366,6 @@ RULES = (
     source_is_known, sites_are_clear, sites_are_declared, file_is_declared,
     columns_make_sense, parts_are_distinct, persons_are_countable, units_are_public,
     generator_fits, columns_are_tagged, tags_speak_of_columns,
+    rules_name_a_category,
     something_is_left_to_learn, thresholds_are_ordered,
 )  # fmt: skip

@@ -108,11 +108,12 @@ class DataTable(ConfigTable):
 
 
 class LawColumnTable(ConfigTable):
-    """`[law.columns]`: what a person decided about one column, and why."""
+    """`[law.columns]`: what was decided about one column, why, and by whom."""
 
     tier: terms.TierName
     reason: NonEmptyText
     category: NonEmptyText | None = None
+    by: Literal["person", "rule"] = "person"
 
     @property
     def as_tier(self) -> Tier:

@@ -301,7 +301,10 @@ def _accept(request: _TagRequest) -> None:
     left = [t for t in undecided if t not in taken]
     decisions = {
         t.suggestion.column.name: ColumnDecision(
-            t.suggestion.tier, t.suggestion.category, visible(decision_of(t))[:1000]
+            t.suggestion.tier,
+            t.suggestion.category,
+            visible(decision_of(t))[:1000],
+            "person" if names else "rule",
         )
         for t in taken
     }
@@ -350,5 +353,8 @@ def _acceptance(
             "under `[law.columns]`"
         )
     if taken:
-        lines.append("read every line that was written: the decision is yours")
+        lines.append(
+            'read every line that was written: the decision is yours; `by = "rule"` '
+            "says that no person has looked yet"
+        )
     return "\n".join(lines)
