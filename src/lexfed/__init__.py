@@ -1,33 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated training under privacy budgets tied to legal categories.
 
-`lexfed.plan`, `lexfed.train`, `lexfed.predict` and `lexfed.tag` are the
-commands as functions (`lexfed.run.api`, `lexfed.tagging`). They are imported
-when first used, so that `import lexfed` and `lexfed --help` stay quick.
+    import lexfed
+
+    tags = lexfed.tag(frame)                       # tiers, with articles and reasons
+    result = lexfed.train(frame, "lexfed.toml")    # or a file, or keywords
+    lexfed.verify(result).ok
+
+The names of `__all__` are the commands as functions (`lexfed.python`,
+`lexfed.tagging`), imported when first used, so that `import lexfed` stays quick;
+`lexfed.sklearn` has estimators.
+
+>>> "train" in dir(lexfed)
+True
 
 The modules beside this file are the kernel, which every package may import. They import
-each other and other libraries, never a package of lexfed. `tagging` is the exception:
-it is public interface and stands above `config`.
+each other and other libraries, never a package of lexfed. `tagging` and `sklearn` are
+exceptions: they are public interface and stand above packages.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lexfed.version import __version__
 
 if TYPE_CHECKING:
-    from lexfed.run.api import plan, predict, train
+    from lexfed.python.evidence import verify, write_report
+    from lexfed.python.training import check, demo, load, plan, predict, train
     from lexfed.tagging import tag
 
-__all__ = ["__version__", "plan", "predict", "tag", "train"]
+_HOMES = {
+    "check": "lexfed.python.training",
+    "demo": "lexfed.python.training",
+    "load": "lexfed.python.training",
+    "plan": "lexfed.python.training",
+    "predict": "lexfed.python.training",
+    "tag": "lexfed.tagging",
+    "train": "lexfed.python.training",
+    "verify": "lexfed.python.evidence",
+    "write_report": "lexfed.python.evidence",
+}
+"""Names that are imported when they are first used, and their modules."""
+
+__all__ = [
+    "__version__",
+    "check",
+    "demo",
+    "load",
+    "plan",
+    "predict",
+    "tag",
+    "train",
+    "verify",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("plan", "predict", "train"):
-        from lexfed.run import api
+    if name not in _HOMES:
+        raise AttributeError(f"module `lexfed` has no attribute `{name}`")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
 
-        return getattr(api, name)
-    if name == "tag":
-        from lexfed.tagging import tag
 
-        return tag
-    raise AttributeError(f"module `lexfed` has no attribute `{name}`")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed.tag`: columns of a file, a schema or a run, classified by legal sensitivity.
+"""`lexfed.tag`: columns of a table, a schema or a run, classified by legal sensitivity.
 
     import lexfed
 
@@ -7,24 +7,33 @@
         print(column.suggestion.tier, column.articles)
     lexfed.tag(schema="schema.csv")     # table,column,description,dtype
     lexfed.tag("lexfed.toml")           # its data, laws and settings
+    lexfed.tag(frame)                   # a data frame of pandas, polars or PyArrow
 
 Samples of values are read on this machine and stay in its memory. Where a
 configuration names one file per site, each is tagged on its own and the strictest tag
 of a column counts (`lexfed.law.site_tags`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
+from lexfed.law.explanations import decision_of
 from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
-from lexfed.law.tagger.column_files import read_columns, read_schema, table_name
+from lexfed.law.tagger.column_files import (
+    SAMPLE,
+    checked_columns,
+    read_columns,
+    read_schema,
+    table_name,
+)
 from lexfed.law.tagger.pipeline import tag_columns
 from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TaggerSettings
+from lexfed.visible_text import visible
 
 if TYPE_CHECKING:
     from lexfed.config.open_decisions import TagSource
@@ -34,26 +43,66 @@ CONFIGURATION = ".toml"
 
 
 @dataclass(frozen=True)
-class TaggedColumns:
-    """Tagged columns, the laws that were asked, and what files of sites disagree on."""
+class TaggedColumns(Sequence[TaggedColumn]):
+    """Tagged columns, the laws that were asked, and what files of sites disagree on.
+
+    A sequence of its columns, in the order of the input.
+    """
 
     columns: tuple[TaggedColumn, ...]
     catalogues: tuple[LawCatalogue, ...]
     disagreements: tuple[MergedTag, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[TaggedColumn]:
+        return iter(self.columns)
+
+    @overload
+    def __getitem__(self, index: int) -> TaggedColumn: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TaggedColumn, ...]: ...
+    def __getitem__(
+        self, index: int | slice
+    ) -> TaggedColumn | tuple[TaggedColumn, ...]:
+        return self.columns[index]
+
+    @property
+    def review(self) -> tuple[str, ...]:
+        """The columns that a person must look at."""
+        found = (tagged.suggestion for tagged in self.columns)
+        return tuple(each.column.name for each in found if each.review)
+
+    def decisions(self) -> dict[str, dict[str, str]]:
+        """Return the suggestions as decisions, those for review left out.
+
+        Each has its tier, its category and a reason that tells nothing of values, as
+        `lexfed tag --accept` writes them; who uses them decides.
+        """
+        return {
+            tagged.suggestion.column.name: {
+                "tier": tagged.suggestion.tier,
+                "category": tagged.suggestion.category,
+                "reason": visible(decision_of(tagged))[:1000],
+            }
+            for tagged in self.columns
+            if not tagged.suggestion.review
+        }
+
 
 def tag(
-    source: str | Path | Sequence[DescribedColumn] | None = None,
+    source: Any = None,
     *,
     schema: str | Path | None = None,
     jurisdictions: Iterable[str] | None = None,
     catalogues: Iterable[str | Path] = (),
     settings: TaggerSettings | None = None,
-) -> tuple[TaggedColumn, ...]:
+) -> TaggedColumns:
     """Return the tag of every column, in the order of the input.
 
     Args:
-        source: a CSV, Parquet or SQL file, a `lexfed.toml`, or columns.
+        source: a CSV, Parquet or SQL file, a `lexfed.toml`, a data frame, or columns.
         schema: a file that lists columns, instead of `source`.
         jurisdictions: built-in laws to ask; None for those of the configuration, or
             else for all of them.
@@ -67,11 +116,11 @@ def tag(
     return tagged_columns(
         source, schema=schema, jurisdictions=jurisdictions, catalogues=catalogues,
         settings=settings,
-    ).columns  # fmt: skip
+    )  # fmt: skip
 
 
 def tagged_columns(
-    source: str | Path | Sequence[DescribedColumn] | None = None,
+    source: Any = None,
     *,
     schema: str | Path | None = None,
     jurisdictions: Iterable[str] | None = None,
@@ -93,11 +142,29 @@ def tagged_columns(
         columns: Sequence[DescribedColumn] = read_schema(Path(schema))
     elif isinstance(source, str | Path):
         columns = read_columns(Path(source))
+    elif isinstance(source, Sequence):
+        columns = source
     else:
-        columns = source or ()
+        columns = frame_columns(source)
     laws = load_catalogues(BUILT_IN if jurisdictions is None else jurisdictions, added)
     suggestions = tag_columns(columns, settings or TaggerSettings())
     return TaggedColumns(with_articles(suggestions, laws), laws)
+
+
+def frame_columns(frame: object) -> tuple[DescribedColumn, ...]:
+    """Return the columns of a data frame, with a sample of their values."""
+    # Imported here, with NumPy: tagging a schema needs neither.
+    from lexfed.data.reading.memory_tables import MemoryTable
+
+    table = MemoryTable.of(frame)
+    values = table.head(SAMPLE)
+    return checked_columns(
+        [
+            DescribedColumn("", name, "", table.dtype(name), values[name])
+            for name in table.columns
+        ],
+        "the data frame",
+    )
 
 
 def configuration_tags(

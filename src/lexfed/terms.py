@@ -52,6 +52,9 @@ ExcessHandling = Literal["error", "drop"]
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 """A document about a run."""
 
+FRAME = "frame:"
+"""Beginning of a source that is a data frame of the calling program, not a file."""
+
 SITE_NAME = "[A-Za-z0-9][A-Za-z0-9_]{0,31}"
 """The pattern of a site's name: one that folders, certificates and logs can hold."""
 

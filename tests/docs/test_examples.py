@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import lexfed
+from lexfed import train
 from lexfed.cli import display
 from lexfed.cli.app import app
 from lexfed.config import demo_config, loads
 from lexfed.run import load_population, price
-from lexfed.run.api import train
 from support.shown_examples import block
 
 ROOT = Path(__file__).parents[2]
@@ -117,8 +117,9 @@ def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
     assert sum(bool(re.search(r"AUC 0\.\d{3} ± 0\.\d{3}", line)) for line in shown) == 3
 
 
-def test_the_python_example_uses_what_exists(guide: str) -> None:
-    tree = ast.parse(block(guide, "python:api"))
+def test_the_python_examples_use_what_exists() -> None:
+    guide = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
+    tree = ast.parse(block(guide, "python:api") + block(guide, "python:frame"))
     used = {
         node.attr
         for node in ast.walk(tree)
@@ -126,7 +127,9 @@ def test_the_python_example_uses_what_exists(guide: str) -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "lexfed"
     }
-    assert used == {"tag", "plan", "train", "predict"}
+    assert used == {"tag", "plan", "train", "predict", "verify"}
+    listed = set(re.findall(r"^\| `lexfed\.(\w+)\(", guide, re.MULTILINE))
+    assert listed == set(lexfed.__all__) - {"__version__"}
     assert all(callable(getattr(lexfed, name)) for name in used)
 
 

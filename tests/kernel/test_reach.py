@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[2]
 ENTRIES = {
     "lexfed.cli.main": "the command `lexfed`",
     "lexfed.__main__": "`python -m lexfed`",
-    "lexfed.run.api": "names of `lexfed`, imported when first used",
+    "lexfed.python.evidence": "names of `lexfed`, imported when first used",
+    "lexfed.python.training": "names of `lexfed`, imported when first used",
     "lexfed.tagging": "names of `lexfed`, imported when first used",
     "lexfed.audit.standalone.verify": "a program that evidence bundles hold",
     "lexfed.federation.flare.process": "stands in start scripts of kits",

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from lexfed import train
 from lexfed.config import load
 from lexfed.errors import AuditError, LedgerError, Refused
 from lexfed.ledger.charging import LastingLedger
@@ -24,7 +25,7 @@ from lexfed.ledger.purse import LedgerPlace, Purse, SitePurse
 from lexfed.privacy.run_ledger import FileLedger
 from lexfed.run import resume
 from lexfed.run import train as train_rounds
-from lexfed.run.api import priced_file, train
+from lexfed.run.api import priced_file
 from lexfed.run.driver.site_accounts import SiteAccounts, charge_terms
 from lexfed.run.folder import RunFolder
 from support.ledger.purse_checks import resumed

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lexfed import train
 from lexfed.audit.entries import RefusalEntry
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.config import load
@@ -14,7 +15,7 @@ from lexfed.errors import LedgerError, Refused
 from lexfed.federation.engines.clear_sums import InProcess, Simulation
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
-from lexfed.run.api import priced_file, train
+from lexfed.run.api import priced_file
 from support.ledger.site_ledgers import (
     book_of,
     ledgers,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lexfed import train
 from lexfed.config import load
 from lexfed.errors import Refused
 from lexfed.ledger.verification import verify_ledger
-from lexfed.run.api import priced_file, train
+from lexfed.run.api import priced_file
 from lexfed.run.driver.site_accounts import DataHolder, data_holders
 from support.ledger.site_ledgers import (
     PARTS,

@@ -17,6 +17,7 @@ from lexfed.law.decisions import StatedTag, declared_tags, suggest_by_names, tag
 from lexfed.law.tagger.column_files import table_name
 from lexfed.law.tagger.suggestions import Suggestion
 from lexfed.law.tags import TaggedSchema
+from lexfed.terms import FRAME
 
 _HERE = Path()
 
@@ -88,5 +89,6 @@ def _suggestions(config: Config, schema: Schema) -> dict[str, Suggestion]:
     sources = [source for column in schema.columns for source in column.sources]
     names = dict.fromkeys((*schema.names, *sources, *config.law.columns))
     files = config.data.sites.files if config.data.sites else None
-    table = table_name(PurePath((files or (config.data.source or "",))[0]))
+    first = (files or (config.data.source or "",))[0].removeprefix(FRAME)
+    table = table_name(PurePath(first))
     return suggest_by_names(names, table, config.law.tagger.settings, schema.person)

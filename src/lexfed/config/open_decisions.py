@@ -157,6 +157,10 @@ def tag_source(path: Path) -> TagSource:
         hint = "overrule them under `[law.columns]`, with a reason"
         what = f"`{data.source}` brings tags of its own"
         raise ConfigError([Problem(str(path), what, hint)])
+    if data.in_memory:
+        hint = "from Python: `lexfed.tag(frame)`"
+        what = "its table is a data frame in the memory of a program"
+        raise ConfigError([Problem(str(path), what, hint)])
     listed = (data.sites.files if data.sites else None) or (data.source,)
     files = tuple(base / file for file in listed if file is not None)
     if not files:

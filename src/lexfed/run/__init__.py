@@ -22,7 +22,8 @@ The rooms, in the order of the four lines above; each imports only those before 
 
 `purchases` (profiles, importances), `tuning` (searches) and `joining` (people that two
 organisations share) use these rooms, `deployed` runs them between organisations, and
-`api` has the four lines as one call.
+`api` finds data and folder of a configuration. `lexfed.python` has the four lines as
+one call.
 """
 
 from lexfed.run.api import folder_of, priced_file

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from lexfed import train
 from lexfed.errors import Refused, RunFolderError
 from lexfed.federation.engines import clear_sums
 from lexfed.federation.programme.messages import (
@@ -29,7 +30,6 @@ from lexfed.ledger.purse import ChargeTerms, Purse, SitePurse
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import FileLedger, Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.run.api import train
 from lexfed.tiers import Tier
 from support.federation.worlds import play, seeded, world
 from support.ledger.site_ledgers import ledgers, writer

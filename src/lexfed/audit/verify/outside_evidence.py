@@ -27,10 +27,12 @@ from lexfed.audit.storage.pins import check_pin
 from lexfed.audit.tree.checkpoint import open_checkpoint
 from lexfed.audit.tree.trust_policy import TrustedCheckpoint, TrustPolicy, parse_policy
 from lexfed.audit.verify.verdict import Remark, Unsound
+from lexfed.errors import RunFolderError, system_reason
 
 SPLIT_VIEW = "a split view (another history, shown to others) cannot be excluded"
 SKEW_S = 300
 """Seconds by which the clocks of the coordinator and of witnesses may differ."""
+_MOST = 1 << 20  # bytes of a trust file or checkpoint; real ones have a few hundred
 
 
 def log_key(evidence: Evidence) -> str | Remark:
@@ -174,3 +176,21 @@ def times_in_order(
         if too_early or too_late:
             mistimed.append(MistimedEntry(index, time, earliest, latest))
     return tuple(mistimed)
+
+
+def read_small(path: Path | str | None) -> bytes | None:
+    """Return a trust file or checkpoint, which is small; None if no path is given."""
+    if path is None:
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST + 1)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot read `{path}`: {system_reason(error)}", "give the path of a file"
+        ) from error
+    if len(content) > _MOST:
+        raise RunFolderError(
+            f"`{path}` has more than {_MOST} bytes", "it is not a trust file or pin"
+        )
+    return content

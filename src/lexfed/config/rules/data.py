@@ -24,6 +24,7 @@ from lexfed.config.text.wording import (
 from lexfed.data.file_format import SUFFIXES
 from lexfed.errors import ConfigError
 from lexfed.law.tagger.suggestions import TIER_OF
+from lexfed.terms import FRAME
 
 BUILT_IN = (
     "synthetic:hospital", "synthetic:bank", "sklearn:breast_cancer", "sklearn:diabetes",
@@ -90,6 +91,10 @@ def readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Find
     elif built_in and prefix == "openml" and name:
         hint = "download the table as a CSV file and name that"
         yield about(path, f": reading from OpenML {NOT_AVAILABLE}", hint)
+    elif source.startswith(FRAME):
+        if not name or not {"/", "\\"}.isdisjoint(name):
+            what = f": expected a name after `{FRAME}`, without slashes"
+            yield about(path, what, f"for example `{FRAME}patients`")
     elif not source.endswith(SUFFIXES):
         hint = f"use a file that ends in {listed(SUFFIXES)}"
         if built_in:

@@ -102,6 +102,13 @@ class DataTable(ConfigTable):
     columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
 
     @property
+    def in_memory(self) -> bool:
+        """True if the rows are data frames, which a configuration cannot open."""
+        files = self.sites.files if self.sites else None
+        listed = files or (self.source or "",)
+        return any(file.startswith(terms.FRAME) for file in listed)
+
+    @property
     def built_in(self) -> bool:
         """True if schema, tags and number of persons come with the source."""
         return (self.source or "").startswith(("synthetic:", "sklearn:"))

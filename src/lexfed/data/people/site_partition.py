@@ -24,6 +24,7 @@ from lexfed.data.people.lots import LotKeys, draw_lots
 from lexfed.data.problems import refuse
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
+from lexfed.terms import FRAME
 from lexfed.visible_text import hidden_in, visible
 
 _REGRESSION_BINS = 4
@@ -79,11 +80,17 @@ def partition_by_column(table: Table, names: Sequence[str]) -> Partition:
 
 
 def partition_by_files(table: Table) -> Partition:
-    """Return one site for each file, named after it."""
-    names = [file.replace("\\", "/").rsplit("/", 1)[-1] for file in table.files]
-    stems = [name.split(".", 1)[0] or name for name in names]
+    """Return one site for each file, named after it, or for each data frame."""
+    stems = [_stem(file) for file in table.files]
     unique = stems if len(set(stems)) == len(stems) else list(table.files)
     return _grouped(table.file_codes, tuple(unique))
+
+
+def _stem(file: str) -> str:
+    if file.startswith(FRAME):
+        return file.removeprefix(FRAME)
+    name = file.replace("\\", "/").rsplit("/", 1)[-1]
+    return name.split(".", 1)[0] or name
 
 
 def partition_iid(table: Table, count: int, coins: LotKeys) -> Partition:

@@ -3,7 +3,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -11,20 +10,21 @@ from lexfed.data.encoding import Encoding
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.reading.conversion import convert_column, key_texts
 from lexfed.data.reading.frames import Frame
+from lexfed.data.reading.memory_tables import MemoryTable, TableSource
 from lexfed.data.reading.table_files import read_file
 from lexfed.data.schema import Schema
 from lexfed.data.table import ColumnValues, Table
 
 
 def read_files(
-    paths: Sequence[Path],
+    sources: Sequence[TableSource],
     schema: Schema,
     *,
     strict: bool = False,
     target: bool = True,
     columns: Collection[str] | None = None,
 ) -> Table:
-    """Read CSV (also .csv.gz) and Parquet files under one schema.
+    """Read CSV (also .csv.gz) and Parquet files, or data frames, under one schema.
 
     `strict` refuses values outside their declaration instead of bending them. To
     predict, no `target` is read; features that `columns` leaves out are not read
@@ -35,30 +35,38 @@ def read_files(
     """
     problems = Problems()
     wanted = _wanted(schema, target=target, columns=columns)
-    frames = raw_frames(paths, wanted, problems)
+    frames = raw_frames(sources, wanted, problems)
     return _table(frames, schema, wanted, problems, strict=strict)
 
 
 def raw_frames(
-    paths: Sequence[Path], wanted: Collection[str], problems: Problems
+    sources: Sequence[TableSource], wanted: Collection[str], problems: Problems
 ) -> list[Frame]:
-    """Read columns of files as they are; errors are noted in `problems`."""
-    seen: set[Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            problems.add("file-twice", "the same file is listed twice", file=str(path))
-        seen.add(path.resolve())
-    frames = [read_file(path, wanted, problems) for path in paths]
+    """Read columns of sources as they are; errors are noted in `problems`."""
+    seen = set()
+    for source in sources:
+        if isinstance(source, MemoryTable):
+            continue
+        if source.resolve() in seen:
+            what = "the same file is listed twice"
+            problems.add("file-twice", what, file=str(source))
+        seen.add(source.resolve())
+    frames = [
+        source.read(wanted, problems)
+        if isinstance(source, MemoryTable)
+        else read_file(source, wanted, problems)
+        for source in sources
+    ]
     return [frame for frame in frames if frame is not None]
 
 
 def read_inputs(
-    paths: Sequence[Path], encoding: Encoding, *, strict: bool = False
+    sources: Sequence[TableSource], encoding: Encoding, *, strict: bool = False
 ) -> Table:
     """Read only what an encoding needs, to predict: no target and no keys."""
     schema = replace(encoding.schema, person=None, site=None)
     return read_files(
-        paths, schema, strict=strict, target=False, columns=encoding.columns
+        sources, schema, strict=strict, target=False, columns=encoding.columns
     )
 
 

@@ -24,10 +24,12 @@ def check_names(
     file: str,
     problems: Problems,
     lone_hint: str = "",
+    noun: str = "file",
 ) -> list[str]:
     """Return the columns to read, all that have a name for None; note what is wrong.
 
-    `lone_hint` is for a file that looks as if it were separated otherwise.
+    `lone_hint` is for a file that looks as if it were separated otherwise, `noun` names
+    what the columns are in.
     """
     names, note = list(header), partial(problems.add, file=file)
     for name in names:
@@ -44,6 +46,6 @@ def check_names(
         if name not in names:
             near, hint = get_close_matches(name, others, 1), lone_hint
             if not lone_hint and near:
-                hint = f"the file has `{near[0]}`; is that the one you mean?"
-            note("column-missing", "is not in this file", column=name, hint=hint)
+                hint = f"the {noun} has `{near[0]}`; is that the one you mean?"
+            note("column-missing", f"is not in this {noun}", column=name, hint=hint)
     return [name for name in names if name in wanted]

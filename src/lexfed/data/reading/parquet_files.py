@@ -5,7 +5,7 @@ A column of lists, structures or bytes has no cell that could be read. It is ref
 name where it is asked for, and left out where it is not.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +35,9 @@ def read_parquet(
             if len(set(names)) < len(names):
                 return None
             kinds = {name: source.schema_arrow.field(name).type for name in names}
-            nested = [name for name in names if pa.types.is_nested(kinds[name])]
-            for name in nested:
-                hint = "write each part of it as a column of its own"
-                if wanted is None:
-                    hint += ", or leave the column out of the file"
-                what = f"holds {_plural(kinds[name])}, not single values"
-                problems.add("column-nested", what, file=file, column=name, hint=hint)
-            names = [name for name in names if name not in nested]
+            names = single_valued(kinds, file, problems, of_all=wanted is None)
             table = source.read(columns=names)
-        columns = {name: _arrow_column(table.column(name)) for name in names}
+        columns = {name: arrow_column(table.column(name)) for name in names}
     except (pa.ArrowException, UnicodeDecodeError):
         problems.add("file-parquet", "is not a Parquet file or is damaged", file=file)
         return None
@@ -52,6 +45,22 @@ def read_parquet(
     ignored = tuple(name for name in header if name and name not in columns)
     unnamed = tuple(place for place, name in enumerate(header, 1) if not name)
     return Frame(file, columns, rows, ignored, written, unnamed)
+
+
+def single_valued(
+    kinds: Mapping[str, Any], file: str, problems: Problems, *, of_all: bool
+) -> list[str]:
+    """Return the columns that have cells, by their Arrow types; note the others."""
+    import pyarrow.types as types
+
+    nested = [name for name, kind in kinds.items() if types.is_nested(kind)]
+    for name in nested:
+        hint = "write each part of it as a column of its own"
+        if of_all:
+            hint += ", or leave the column out of the file"
+        what = f"holds {_plural(kinds[name])}, not single values"
+        problems.add("column-nested", what, file=file, column=name, hint=hint)
+    return [name for name in kinds if name not in nested]
 
 
 def _plural(kind: Any) -> str:
@@ -62,7 +71,7 @@ def _plural(kind: Any) -> str:
     return "maps" if kinds.is_map(kind) else "lists"
 
 
-def _arrow_column(column: Any) -> RawColumn:
+def arrow_column(column: Any) -> RawColumn:
     """Return an Arrow column; null is missing, NaN is a value (and refused later)."""
     import pyarrow as pa
     import pyarrow.types as kinds

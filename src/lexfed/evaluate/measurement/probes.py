@@ -19,10 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-import lexfed
 from lexfed.errors import ConfigError, Problem
 
-_ROOT = str(Path(lexfed.__file__).parent) + "/"
+_ROOT = str(Path(__file__).parents[2]) + "/"
 _EVERY = 0.001
 _SWITCH = 0.0002
 """Seconds until a thread that computes lets another one look.

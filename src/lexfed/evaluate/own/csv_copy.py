@@ -25,6 +25,7 @@ from lexfed.data.reading.frames import Frame, RawColumn
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset
+from lexfed.run.intake.population import data_sources
 from lexfed.run.pricing.priced_run import PricedRun
 
 FILE = "table.csv"
@@ -86,9 +87,7 @@ def _frames(config: Config, schema: Schema, base: Path) -> list[Frame]:
         chosen = data.generator.model_dump(exclude_none=True)
         return [load_builtin(data.source or "", **chosen).frame]
     problems = Problems()
-    files = data.sites.files if data.sites else None
-    paths = [base / file for file in files or (data.source or "",)]
-    frames = raw_frames(paths, _wanted(schema), problems)
+    frames = raw_frames(data_sources(config, base), _wanted(schema), problems)
     problems.raise_if_any()
     return frames
 

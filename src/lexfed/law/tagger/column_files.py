@@ -77,6 +77,13 @@ def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
     return _checked(found, path)
 
 
+def checked_columns(
+    columns: Sequence[DescribedColumn], where: str
+) -> tuple[DescribedColumn, ...]:
+    """Return columns that can be tagged; `DataError` names every other one."""
+    return _checked([(column, where, "") for column in columns], where)
+
+
 def table_name(path: PurePath) -> str:
     """Return the name of a data file's table: the file's name without its ending."""
     return _ENDING.sub("", path.name)
@@ -102,7 +109,7 @@ def _short(name: str) -> str:
 
 
 def _checked(
-    found: Sequence[tuple[DescribedColumn, str, str]], path: Path
+    found: Sequence[tuple[DescribedColumn, str, str]], path: Path | str
 ) -> tuple[DescribedColumn, ...]:
     """Return columns, or raise their problems; each has its place and field."""
     seen: set[tuple[str, str]] = set()

@@ -42,6 +42,7 @@ from lexfed.data.people.unit_blocks import (
     keys_of_rows,
 )
 from lexfed.data.reading.checked_tables import read_files, read_frames
+from lexfed.data.reading.memory_tables import MemoryTable, TableSource
 from lexfed.data.table import Table
 from lexfed.durable import write_privately
 from lexfed.errors import ConfigError, Problem, RunFolderError
@@ -51,6 +52,7 @@ from lexfed.plain_files import read_plain
 from lexfed.run.folder import COINS, never_began
 from lexfed.run.intake.column_importance import Importance, importance_of
 from lexfed.run.intake.public_facts import check_delta, public_units
+from lexfed.terms import FRAME
 
 
 @dataclass(frozen=True)
@@ -173,12 +175,16 @@ class DeclaredSource:
 
 
 def load_population(
-    config: Config, base: Path, coins: LotKeys | None = None
+    config: Config,
+    base: Path,
+    coins: LotKeys | None = None,
+    tables: Sequence[MemoryTable] = (),
 ) -> Population:
     """Read the data of a configuration and give every person a place.
 
-    `coins` give persons their places; by default they are new, as every run needs. A
-    `DataError` has every problem of the data; nothing is spent.
+    `coins` give persons their places; by default they are new, as every run needs.
+    `tables` are the data frames that the configuration names. A `DataError` has every
+    problem of the data; nothing is spent.
     """
     coins = new_coins(config) if coins is None else coins
     source = DeclaredSource.of(config, base)
@@ -190,7 +196,7 @@ def load_population(
         table = read_frames(frames, tagged.schema, strict=strict, columns=columns)
         declared = table.person_count()
     else:
-        files = data_files(config, base)
+        files = data_sources(config, base, tables)
         table = read_files(files, tagged.schema, strict=strict, columns=columns)
     capped, partition, split = placed_persons(config, table, coins, source)
     table, unused = capped.table, importance.left_out
@@ -288,11 +294,28 @@ def person_rows(
     )
 
 
-def data_files(config: Config, base: Path) -> list[Path]:
-    """Return the files with the rows: one of each site, or one for all."""
+def data_sources(
+    config: Config, base: Path, tables: Sequence[MemoryTable] = ()
+) -> list[TableSource]:
+    """Return the sources of the rows: one of each site, or one for all.
+
+    `ConfigError` tells that one is a data frame that is not among `tables`.
+    """
     data = config.data
-    files = data.sites.files if data.sites else None
-    return [base / file for file in files or (data.source or "",)]
+    files = (data.sites.files if data.sites else None) or (data.source or "",)
+    given = {table.name: table for table in tables}
+    problems = [
+        Problem(
+            "`data.source`" if data.source else "`data.sites.files`",
+            f"`{file}` is a data frame in the memory of a program",
+            "hand it over, `lexfed.train(frame, CONFIG)`, or name a file",
+        )
+        for file in files
+        if file.startswith(FRAME) and file not in given
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return [given.get(file) or base / file for file in files]
 
 
 def used_columns(

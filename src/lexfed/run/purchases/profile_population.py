@@ -31,7 +31,7 @@ from lexfed.federation.site.unit_batch import SiteData
 from lexfed.run.intake.population import (
     DeclaredSource,
     Population,
-    data_files,
+    data_sources,
     new_coins,
     placed_persons,
 )
@@ -63,7 +63,7 @@ def load_profile_population(
     if source.built_in is not None:
         frames = [source.built_in.frame]
     else:
-        files = data_files(config, base)
+        files = data_sources(config, base)
         frames = raw_frames(files, columns_to_read(encoding), problems)
     table = raw_table(opened, frames, schema, columns, problems)
     capped, partition, split = placed_persons(config, table, coins, source)

@@ -14,6 +14,7 @@ import torch
 from lexfed.arrays import Floats
 from lexfed.data.encoding import Encoding, decode_target, encode
 from lexfed.data.reading.checked_tables import read_inputs
+from lexfed.data.reading.memory_tables import TableSource
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss
 from lexfed.models.towers import Tower
@@ -30,8 +31,8 @@ class Predictions:
     values: Floats
 
 
-def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
-    """Score the rows of a CSV or Parquet file, which has the columns up to a tier."""
+def predict(folder: Path, table: TableSource, upto: Tier) -> Predictions:
+    """Score the rows of a table, which has the columns up to a tier."""
     model, full = released_model(folder, "finish it with `lexfed run --resume`")
     towers = [tower for tower in model.towers if tower.shape.tier <= upto]
     if len(towers) == 0:

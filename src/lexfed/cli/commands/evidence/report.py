@@ -8,7 +8,6 @@ from typing import Annotated, get_args
 from typer import Exit, Option
 
 from lexfed.cli import talk
-from lexfed.cli.commands.evidence.verify import read_small
 from lexfed.cli.options import AsJson, EvidenceFolder, PinOption, TrustFileOption
 from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
@@ -39,6 +38,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report, compliance drafts and evidence bundle."""
+    from lexfed.audit.verify.outside_evidence import read_small
     from lexfed.report.documents.run_documents import ReportSource, make_report
 
     source = ReportSource(run, read_small(policy), read_small(pin), keys)

@@ -9,12 +9,9 @@ from typer import Exit, Option
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson, EvidenceFolder, PinOption, TrustFileOption
 from lexfed.cli.output import print_json
-from lexfed.errors import RunFolderError, system_reason
 
 if TYPE_CHECKING:
     from lexfed.audit.verify import RunVerdict
-
-_MOST = 1 << 20  # bytes of a trust file or checkpoint; real ones have a few hundred
 
 
 def verify(
@@ -32,6 +29,7 @@ def verify(
     The exit code is 1 if a check fails.
     """
     from lexfed.audit.verify import verify_run
+    from lexfed.audit.verify.outside_evidence import read_small
 
     verdict = verify_run(
         run, read_small(policy), read_small(pin), authorities=authorities
@@ -54,21 +52,3 @@ def _sentence(folder: Path, verdict: "RunVerdict") -> str:
     if failed:
         return f"{folder}: NOT VERIFIED, {failed} of {failed + held} claims fail"
     return f"{folder}: verified, {held} claims hold; the notes say what is left open"
-
-
-def read_small(path: Path | None) -> bytes | None:
-    """Return a trust file or checkpoint, which is small; None if no path is given."""
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST + 1)
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot read `{path}`: {system_reason(error)}", "give the path of a file"
-        ) from error
-    if len(content) > _MOST:
-        raise RunFolderError(
-            f"`{path}` has more than {_MOST} bytes", "it is not a trust file or pin"
-        )
-    return content

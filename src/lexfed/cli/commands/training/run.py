@@ -87,10 +87,10 @@ def predict(
 ) -> None:
     """Score the rows of a table with a trained model, as CSV."""
     from lexfed.cli.inputs import allow_own_models
-    from lexfed.run import api
+    from lexfed.python.training import predict as scores
 
     allow_own_models(Path())
-    found = api.predict(folder, table, tiers)
+    found = scores(folder, table, tiers)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows([[f"{value:.6g}" for value in row] for row in found.values])

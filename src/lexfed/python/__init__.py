@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `import lexfed` offers: the commands as functions, for scripts and notebooks.
+
+    settings    keywords of a call, as the tables of a configuration
+    requests    a file, a data frame or one frame per site, ready to be priced
+    training    `init`, `check`, `plan`, `train`, `predict`, `load`, `demo`
+    evidence    `verify`, `write_report`
+    own_models  `check_model`: a factory of one's own, tried before anything is charged
+
+`lexfed.tagging` has `tag`, `lexfed.sklearn` the estimators. Nothing here decides about
+budgets: everything is refused where the commands refuse it.
+"""

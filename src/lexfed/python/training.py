@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`check`, `plan`, `train`, `predict`, `load` and `demo`.
+
+    import lexfed
+
+    lexfed.plan("lexfed.toml")["claims"]           # what it would cost; spends nothing
+    result = lexfed.train("lexfed.toml")           # resume=True continues
+    result.metrics, result.claim
+    lexfed.predict(result, new_rows, tiers="personal").values
+
+The table may be a data frame, see `requests`; the configuration is then a file or the
+keywords of `Settings`. Paths in a file are relative to its folder, as on the command
+line, and those of a call without a file to the working folder.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from lexfed.config import demo_config, loads
+from lexfed.data.reading.memory_tables import MemoryTable
+from lexfed.errors import ConfigError, LexfedError, Problem
+from lexfed.python.requests import RunRequest, TableGiven, requested
+from lexfed.python.settings import Settings
+from lexfed.run.api import require_here
+from lexfed.run.audit_log.opening import check_statements
+from lexfed.run.driver.open_run import finished_result, start
+from lexfed.run.driver.open_run import resume as reopen
+from lexfed.run.driver.training_loop import OnRound
+from lexfed.run.driver.training_loop import train as run_rounds
+from lexfed.run.results import prediction
+from lexfed.run.results.outlook import plan_with_outlook
+from lexfed.run.results.prediction import Predictions
+from lexfed.run.results.run_result import RunResult, read_result
+from lexfed.tiers import MODEL_TIERS, Tier
+
+
+@dataclass(frozen=True)
+class RunCheck:
+    """What `check` found.
+
+    Attributes:
+        problems: that keep a run from starting; empty if nothing does.
+        remarks: about values bent to fit the declarations. They are exact and private:
+            for the data's holders only.
+    """
+
+    problems: tuple[Problem, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if the run can start."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        """Every problem with its hint, one a line."""
+        lines = [f"{p}\n  hint: {p.hint}" if p.hint else str(p) for p in self.problems]
+        return "\n".join([*(lines or ["no problems"]), *self.remarks])
+
+
+class RunPlan(dict[str, Any]):
+    """What a run would release and cost, as `lexfed plan --json` prints it."""
+
+
+def check(
+    source: TableGiven,
+    config: str | Path | None = None,
+    **settings: Unpack[Settings],
+) -> RunCheck:
+    """Return every problem of a configuration and of its data; spends nothing.
+
+    Args:
+        source: a configuration, a data frame, or one data frame for each site.
+        config: the configuration of a data frame.
+        settings: keywords instead of `config`, see `Settings`.
+    """
+    try:
+        priced = requested(source, config, settings).priced()
+        priced.ledger()
+        check_statements(priced, _base(source, config))
+    except LexfedError as error:
+        listed = getattr(error, "problems", None)
+        return RunCheck(listed or (Problem("", error.message, error.hint),))
+    return RunCheck((), priced.population.remarks())
+
+
+def plan(
+    source: TableGiven,
+    config: str | Path | None = None,
+    *,
+    rounds: int | None = None,
+    **settings: Unpack[Settings],
+) -> RunPlan:
+    """Return what a run would release and cost; spends nothing.
+
+    `source`, `config` and `settings` are as in `check`; `rounds` replaces the
+    configuration's.
+
+    Raises:
+        ConfigError, DataError: with every problem.
+        Refused: if the run exceeds a budget.
+    """
+    priced = requested(source, config, settings).priced(rounds)
+    priced.ledger()
+    return RunPlan(plan_with_outlook(priced))
+
+
+def train(
+    source: TableGiven,
+    config: str | Path | None = None,
+    *,
+    resume: bool = False,
+    on_round: OnRound | None = None,
+    **settings: Unpack[Settings],
+) -> RunResult:
+    """Train under the budgets of a configuration, or continue a training.
+
+    `source`, `config` and `settings` are as in `check`. With `resume` the run in its
+    folder goes on; a finished one is returned as it is. `on_round` is called after
+    every round.
+
+    Raises:
+        ConfigError, DataError: with every problem; nothing was written or spent.
+        RunFolderError: if the run folder cannot be used.
+        Refused: if not a single round could be paid for.
+    """
+    return trained(requested(source, config, settings), resume, on_round)
+
+
+def trained(
+    request: RunRequest, resume: bool = False, on_round: OnRound | None = None
+) -> RunResult:
+    """Return the result of a request; see `train`."""
+    require_here(request.config)
+    out = request.folder
+    if resume and (result := finished_result(request.config, out)) is not None:
+        return result
+    priced = request.priced(resume=resume)
+    opened = (reopen if resume else start)(
+        priced, out, request.text, request.path.parent
+    )
+    return run_rounds(priced, opened, on_round)
+
+
+def load(folder: Path | str) -> RunResult:
+    """Return the result of a finished run; `RunFolderError` if there is none.
+
+    Nothing is verified; that is `lexfed.verify`.
+    """
+    return read_result(Path(folder))
+
+
+def predict(
+    run: RunResult | Path | str, table: TableGiven, tiers: Tier | str = Tier.SPECIAL
+) -> Predictions:
+    """Score the rows of a file or a data frame, reading no column above a tier.
+
+    Raises:
+        ConfigError: if there is no such tier, or no model may read it.
+        RunFolderError: if the folder holds no finished run.
+        DataError: if the table does not match the schema.
+    """
+    upto = _tier(tiers)
+    folder = run.folder if isinstance(run, RunResult) else Path(run)
+    read = Path(table) if isinstance(table, str | Path) else MemoryTable.of(table)
+    return prediction.predict(folder, read, upto)
+
+
+def demo(out: Path | str = "runs/demo", on_round: OnRound | None = None) -> RunResult:
+    """Train on synthetic patients, as `lexfed demo` does, and compare nothing.
+
+    Raises:
+        RunFolderError: if there is a run in that folder.
+    """
+    text = demo_config(str(out))
+    path = Path("lexfed.toml")
+    return trained(RunRequest(loads(text, "demo"), text, path), on_round=on_round)
+
+
+def _base(source: TableGiven, config: str | Path | None) -> Path:
+    """Return the folder that the paths of a call are relative to."""
+    if isinstance(source, str | Path):
+        return Path(source).parent
+    return Path() if config is None else Path(config).parent
+
+
+def _tier(tiers: Tier | str) -> Tier:
+    hint = "choose one of " + ", ".join(f"`{tier.label}`" for tier in MODEL_TIERS)
+    try:
+        upto = tiers if isinstance(tiers, Tier) else Tier.parse(tiers)
+    except ValueError as error:
+        problem = Problem("`tiers`", f"unknown tier `{tiers}`", hint)
+        raise ConfigError([problem]) from error
+    if upto not in MODEL_TIERS:
+        what = "identifiers are never used by a model"
+        raise ConfigError([Problem("`tiers`", what, hint)])
+    return upto
