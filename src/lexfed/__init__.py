@@ -11,6 +11,7 @@ The names of `__all__` are the commands as functions (`lexfed.python`,
 `lexfed.tagging`), imported when first used, so that `import lexfed` stays quick;
 `lexfed.sklearn` has estimators.
 
+>>> import lexfed
 >>> "train" in dir(lexfed)
 True
 

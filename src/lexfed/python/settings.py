@@ -25,7 +25,7 @@ ColumnStatement = (
 "flag", "text" for a key; or everything that `[data.columns]` knows of a column."""
 TierStatement = str | tuple[str, str] | Mapping[str, str]
 """A tier, a tier with its reason, or everything that `[law.columns]` knows."""
-SiteStatement = int | tuple[str, Sequence[str]] | Mapping[str, Any]
+SiteDivision = int | tuple[str, Sequence[str]] | Mapping[str, Any]
 """So many random parts, a column with the names of all sites, or `data.sites`."""
 
 
@@ -47,7 +47,7 @@ class Settings(TypedDict, total=False):
     neighbours: str
     units: int
     person: str
-    sites: SiteStatement
+    sites: SiteDivision
     test_size: float
     name: str
     data_set: str

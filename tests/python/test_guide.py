@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of the guide run as they stand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lexfed.run.results.run_result import RunResult
+from support.shown_examples import block
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "python.md"
+
+
+def _run(name: str, **given: object) -> dict[str, object]:
+    text = block(GUIDE.read_text(encoding="utf-8"), name)
+    names: dict[str, object] = {"__name__": "example", **given}
+    exec(compile(text, name, "exec"), names)  # noqa: S102
+    return names
+
+
+def test_a_frame_and_keywords(place: Path, patients: pd.DataFrame) -> None:
+    result = _run("python:frame", patients=patients)["result"]
+    assert isinstance(result, RunResult)
+    assert result.folder == Path("runs/table")
+
+
+def test_a_file(
+    place: Path, patients: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patients.to_csv("patients.csv", index=False)
+    patients.drop(columns="hba1c").to_csv("new.csv", index=False)
+    import lexfed
+
+    _run("python:frame", patients=patients)
+    text = Path("runs/table/config.toml").read_text(encoding="utf-8")
+    text = text.replace("frame:table", "patients.csv").replace('"table"', '"file"')
+    Path("lexfed.toml").write_text(text, encoding="utf-8")
+    _run("python:api")
+    assert "epsilon" in capsys.readouterr().out
+    assert lexfed.load("runs/file").claim is not None
