@@ -2,7 +2,8 @@
 """Files, arrays and data frames turned into checked tables.
 
 `frames.py` holds columns as a source gave them, `table_files.py` reads CSV
-and Parquet and guesses kinds for a first configuration, `conversion.py` compares one
+and Parquet, `memory_tables.py` data frames of the calling program,
+`column_guesses.py` guesses kinds for a first configuration, `conversion.py` compares one
 column with its declaration or reads it unclamped for profiles, and `checked_tables.py`
 puts it together: start there.
 

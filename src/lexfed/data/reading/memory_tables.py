@@ -116,8 +116,7 @@ class MemoryTable:
 
     def _texts(self, name: str) -> RawColumn:
         """Return objects of several types as texts, as a file would have them."""
-        # NumPy would make rows of columns out of objects that are sequences.
-        return array_column(np.array([*self.frame[name], None], dtype=object)[:-1])
+        return array_column(np.fromiter(self.frame[name], object, count=self.length))
 
 
 TableSource = Path | MemoryTable
