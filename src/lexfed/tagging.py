@@ -78,13 +78,14 @@ class TaggedColumns(Sequence[TaggedColumn]):
         """Return the suggestions as decisions, those for review left out.
 
         Each has its tier, its category and a reason that tells nothing of values, as
-        `lexfed tag --accept` writes them; who uses them decides.
+        `lexfed tag --accept` writes them: decided by a rule, and by no person.
         """
         return {
             tagged.suggestion.column.name: {
                 "tier": tagged.suggestion.tier,
                 "category": tagged.suggestion.category,
                 "reason": visible(decision_of(tagged))[:1000],
+                "by": "rule",
             }
             for tagged in self.columns
             if not tagged.suggestion.review

@@ -166,6 +166,7 @@ def test_tags_of_a_frame_are_those_of_its_file(
     decided = tags.decisions()
     assert set(decided) == set(patients.columns) - set(tags.review)
     assert decided["hba1c"]["tier"] == "special"
+    assert decided["hba1c"]["by"] == "rule"
     with pytest.raises(DataError):
         lexfed.tag(3)
     with pytest.raises(DataError, match="without a name"):

@@ -3,8 +3,8 @@
 
 `frames.py` holds columns as a source gave them, `table_files.py` reads CSV
 and Parquet, `memory_tables.py` data frames of the calling program,
-`column_guesses.py` guesses kinds for a first configuration, `conversion.py` compares one
-column with its declaration or reads it unclamped for profiles, and `checked_tables.py`
+`column_guesses.py` guesses kinds for a first configuration, `conversion.py` compares
+one column with its declaration or reads it unclamped, and `checked_tables.py`
 puts it together: start there.
 
 Problems name a file, a column and a row, never a value; a file that cannot be read in
