@@ -17,7 +17,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-import lexfed
 from lexfed.canonical import digest
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import software
@@ -78,7 +77,7 @@ class Job:
 
 
 @cache
-def code_digest(package: Path = Path(lexfed.__file__).parent) -> str:
+def code_digest(package: Path = Path(__file__).parents[2]) -> str:
     """Return a hash of every module of a package and of the data it declares."""
     total = hashlib.sha256()
     for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".toml")):
