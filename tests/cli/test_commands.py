@@ -95,6 +95,37 @@ def test_from_a_table_to_predictions(
     assert "`--tiers personal` leaves it out" in refused.err
 
 
+def test_inputs_that_do_not_fit_are_counted_where_scores_are_made(
+    lexfed: Lexfed, place: Path, table: pd.DataFrame
+) -> None:
+    assert lexfed("run").code == 0
+    clean = lexfed("predict", "runs/visits", "patients.csv")
+    assert "column" not in clean.err
+    odd = table.head(5).assign(
+        age=[12, 30, 130, 40, 50], ward=["a", "zz", "b", "a", "b"]
+    )
+    odd.to_csv("odd.csv", index=False)
+    said = lexfed("predict", "runs/visits", "odd.csv")
+    assert said.code == 0
+    assert len(said.out.splitlines()) == 6
+    assert "column `age`: 2 values of 5 outside the declared range, clamped" in said.err
+    assert (
+        "column `ward`: 1 value of 5 not in the declared list, taken as missing"
+        in said.err
+    )
+    assert "zz" not in said.err
+    assert "130" not in said.err
+    plain = json.loads(lexfed("predict", "runs/visits", "odd.csv", "--json").out)
+    assert plain["columns"] == ["p_yes"]
+    assert (plain["clamped"], plain["undeclared"]) == ({"age": 2}, {"ward": 1})
+    rows = [float(line) for line in said.out.splitlines()[1:]]
+    assert [row[0] for row in plain["values"]] == pytest.approx(rows, rel=1e-5)
+    # Columns that are not read are not counted.
+    few = lexfed("predict", "runs/visits", "odd.csv", "--tiers", "non_personal")
+    assert "`age`" not in few.err
+    assert "`ward`" in few.err
+
+
 def test_what_a_run_says(
     lexfed: Lexfed, place: Path, expected: Expected, rounded: Callable[[str], str]
 ) -> None:

@@ -19,6 +19,33 @@ ColumnValues = Floats | Integers
 
 
 @dataclass(frozen=True)
+class BentValues:
+    """Numbers of values that were bent to fit the declarations, by column.
+
+    Exact facts about rows: for the people who hold them, never for others.
+    """
+
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    undeclared: Mapping[str, int] = field(default_factory=dict)
+
+    def lines(self, rows: int | None = None) -> list[str]:
+        """Return them in words, as parts of so many rows where that is known."""
+
+        def values(count: int) -> str:
+            of = "" if rows is None else f" of {rows}"
+            return "1 value" + of if count == 1 else f"{count} values{of}"
+
+        return [
+            f"column `{name}`: {values(count)} outside the declared range, clamped"
+            for name, count in self.clamped.items()
+        ] + [
+            f"column `{name}`: {values(count)} not in the declared list, taken as "
+            "missing"
+            for name, count in self.undeclared.items()
+        ]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows that were read under a schema.
 
@@ -51,6 +78,11 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def bent(self) -> BentValues:
+        """The values that were bent to fit the declarations."""
+        return BentValues(self.clamped, self.undeclared)
 
     @property
     def has_target(self) -> bool:

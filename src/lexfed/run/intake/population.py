@@ -43,7 +43,7 @@ from lexfed.data.people.unit_blocks import (
 )
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.reading.memory_tables import MemoryTable, TableSource
-from lexfed.data.table import Table
+from lexfed.data.table import BentValues, Table
 from lexfed.durable import write_privately
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
@@ -128,15 +128,7 @@ class Population:
 
         They are exact and private: for the data's holders, and never in a run folder.
         """
-        lines = [
-            f"column `{name}`: {count} value(s) outside the declared range were clamped"
-            for name, count in self.clamped.items()
-        ]
-        lines += [
-            f"column `{name}`: {count} value(s) outside the declared list count as "
-            "missing"
-            for name, count in self.undeclared.items()
-        ]
+        lines = BentValues(self.clamped, self.undeclared).lines()
         if self.dropped:
             lines.append(f"{self.dropped} row(s) beyond `records_per_person` dropped")
         if self.strangers:

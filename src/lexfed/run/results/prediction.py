@@ -7,6 +7,7 @@ With `tiers = "personal"` the columns of more sensitive tiers are not even read.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from lexfed.arrays import Floats
 from lexfed.data.encoding import Encoding, decode_target, encode
 from lexfed.data.reading.checked_tables import read_inputs
 from lexfed.data.reading.memory_tables import TableSource
+from lexfed.data.table import BentValues
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss
 from lexfed.models.towers import Tower
@@ -25,10 +27,24 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class Predictions:
-    """A line of values, [rows, columns], for each row of the table."""
+    """A line of values, [rows, columns], for each row of the table.
+
+    `bent` counts inputs that do not fit the model's declarations: scores of their rows
+    are those of other inputs.
+    """
 
     columns: tuple[str, ...]
     values: Floats
+    bent: BentValues = BentValues()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them under fixed names."""
+        return {
+            "columns": list(self.columns),
+            "values": np.reshape(self.values, (-1, len(self.columns))).tolist(),
+            "clamped": dict(self.bent.clamped),
+            "undeclared": dict(self.bent.undeclared),
+        }
 
 
 def predict(folder: Path, table: TableSource, upto: Tier) -> Predictions:
@@ -43,7 +59,8 @@ def predict(folder: Path, table: TableSource, upto: Tier) -> Predictions:
         )
     encoding = full.upto(towers[-1].shape.tier)
     try:
-        read = encode(encoding, read_inputs([table], encoding))
+        rows = read_inputs([table], encoding)
+        read = encode(encoding, rows)
     except DataError as error:
         raise _with_way_out(error, encoding, towers) from error
     # A slot that is not read stays NaN: if a tower looked at it, nobody could miss it.
@@ -53,11 +70,12 @@ def predict(folder: Path, table: TableSource, upto: Tier) -> Predictions:
     loss = Loss(LOSSES[full.schema.task])
     logits = model.logits(torch.from_numpy(slots), len(towers))
     values = loss.predict(logits).numpy()
+    names = tuple(f"p_{name}" for name in full.schema.classes)
     if full.schema.task == "regression":
-        return Predictions((full.schema.target,), decode_target(full.schema, values))
-    if full.schema.task == "binary":
-        return Predictions((f"p_{full.schema.classes[1]}",), values)
-    return Predictions(tuple(f"p_{name}" for name in full.schema.classes), values)
+        names, values = (full.schema.target,), decode_target(full.schema, values)
+    elif full.schema.task == "binary":
+        names = names[1:]
+    return Predictions(names, values, rows.bent)
 
 
 def _with_way_out(

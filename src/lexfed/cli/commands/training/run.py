@@ -84,6 +84,7 @@ def predict(
     tiers: Annotated[
         str, Option(help="Most sensitive tier to read: later towers are left out.")
     ] = "special",
+    as_json: AsJson = False,
 ) -> None:
     """Score the rows of a table with a trained model, as CSV."""
     from lexfed.cli.inputs import allow_own_models
@@ -91,6 +92,11 @@ def predict(
 
     allow_own_models(Path())
     found = scores(folder, table, tiers)
+    for line in found.bent.lines(len(found.values)):
+        talk.warn(line)
+    if as_json:
+        print_json(found.to_json())
+        return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows([[f"{value:.6g}" for value in row] for row in found.values])
