@@ -5,7 +5,7 @@ With `tiers = "personal"` the columns of more sensitive tiers are not even read.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ class Predictions:
 
     columns: tuple[str, ...]
     values: Floats
-    bent: BentValues = BentValues()
+    bent: BentValues = field(default_factory=BentValues)
 
     def to_json(self) -> dict[str, Any]:
         """Return them under fixed names."""
