@@ -225,3 +225,63 @@ def test_accepted_tags_make_a_run(lexfed: Lexfed, place: Path) -> None:
     assert certificate.code == 0
     page = Path("runs/visits/report.html").read_text()
     assert "people tagged some columns and named no category" not in page
+
+
+ENTRIES = {
+    "absent": None,
+    "both open": '{ tier = "?", reason = "?" }',
+    "all open": '{ tier = "?", reason = "?", category = "?" }',
+    "one open": '{ tier = "?" }',
+    "empty": "{}",
+    "a word": '"?"',
+    "no reason": '{ tier = "personal" }',
+    "open reason": '{ tier = "personal", reason = "?" }',
+    "open tier": '{ tier = "?", reason = "about people" }',
+    "open category": '{ tier = "personal", reason = "x", category = "?" }',
+}
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+def test_check_and_accept_agree_on_what_is_open(
+    lexfed: Lexfed, place: Path, form: str
+) -> None:
+    """What `check` calls open is accepted, or named as begun; afterwards both agree."""
+    path, entry = place / "lexfed.toml", ENTRIES[form]
+    line = 'age = { tier = "personal", reason = "about the person" }\n'
+    text = path.read_text()
+    assert line in text
+    text = text.replace(line, "" if entry is None else f"age = {entry}\n")
+    path.write_text(text)
+    before = lexfed("check")
+    assert before.code == 2
+    assert "age" in before.err
+    said = lexfed("tag", "--accept")
+    after = lexfed("check")
+    if "accepted 1 of 1 open columns" in said.err:
+        assert after.code == 0
+        assert decided(path)["age"]["category"] == "demographic"
+        return
+    # A part of it was decided by a person: nothing is overwritten, and it is named.
+    assert path.read_text() == text
+    assert "accepted 0 of 0 open columns" in said.err
+    assert (
+        after.err.split("lexfed.toml:", 1)[1] == before.err.split("lexfed.toml:", 1)[1]
+    )
+    assert "warning: column `age`: `" in said.err
+    assert "not decided yet" in said.err
+    named = lexfed("tag", "--accept", "age")
+    assert named.code == 2
+    assert "not decided yet" in named.err
+    assert "finish it by hand under `[law.columns]`" in named.err
+
+
+def test_a_decision_about_no_column_is_not_open(lexfed: Lexfed, place: Path) -> None:
+    path = place / "lexfed.toml"
+    text = path.read_text() + "\n[law.columns.aage]\ntier = '?'\nreason = '?'\n"
+    path.write_text(text)
+    assert "`law.columns.aage.tier` is not decided yet" in lexfed("check").err
+    said = lexfed("tag", "--accept").err
+    assert "accepted 0 of 0 open columns" in said
+    assert "warning: `[law.columns]`: there is no column `aage`" in said
+    assert "there is no column `aage`" in lexfed("tag", "--accept", "aage").err
+    assert path.read_text() == text

@@ -53,8 +53,10 @@ def test_what_is_decided_stays_decided(tmp_path: Path) -> None:
         "d = { tier = 'special', reason = 'x' }\n"
         "f = { tier = '?', reason = '?' }\n",
     )
-    assert found.needed == ("a", "b", "c", "d", "e", "f")
-    assert found.undecided == ("a", "b", "e", "f")
+    assert found.needed == ("a", "b", "c", "d", "e")
+    assert found.undecided == ("a", "b", "e")
+    assert found.begun == {"c": ("reason",)}
+    assert found.unknown == ("f",)
 
 
 def test_a_mark_in_front_is_kept(tmp_path: Path) -> None:

@@ -140,7 +140,8 @@ def _hint(tagged: TaggedColumn, path: Path) -> str:
     if found.review:
         return (
             f"it may be {found.category} ({law}{why}), but a person must look: "
-            f"`lexfed tag {file}--explain {name}`; decide under `[law.columns]`"
+            f"`lexfed tag {file}--explain {name}` looks at its values too; accept that "
+            f"with `lexfed tag {file}--accept {name}`, or decide under `[law.columns]`"
         )
     return (
         f"it looks like {found.category} ({law}{why}); accept it with "

@@ -131,6 +131,9 @@ class TagSource:
         person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
         undecided: the needed columns about which nothing is decided yet.
+        begun: those about which a part is decided, with the keys that are still open.
+            Together with `undecided` they are the columns whose tags `check` asks for.
+        unknown: names of decisions about columns that are nowhere declared.
     """
 
     text: str
@@ -141,6 +144,8 @@ class TagSource:
     person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
+    begun: Mapping[str, tuple[str, ...]]
+    unknown: tuple[str, ...]
 
 
 def tag_source(path: Path) -> TagSource:
@@ -174,7 +179,11 @@ def tag_source(path: Path) -> TagSource:
         for source in column["sources"]
         if isinstance(source, str)
     ]
-    needed = tuple(filter(None, dict.fromkeys((*declared, *made_from, *entries))))
+    # A decision about a column that does not exist is a mistake, and not open.
+    site = data.sites.column if data.sites else None
+    keys = {data.person, site} & set(entries) if declared else entries
+    needed = tuple(filter(None, dict.fromkeys((*declared, *made_from, *keys))))
+    open_keys = {name: open_parts(entries[name]) for name in needed if name in entries}
     return TagSource(
         text=text,
         files=files,
@@ -184,12 +193,24 @@ def tag_source(path: Path) -> TagSource:
         person=data.person,
         needed=needed,
         undecided=tuple(n for n in needed if n not in entries or is_open(entries[n])),
+        begun={n: k for n, k in open_keys.items() if k and not is_open(entries[n])},
+        unknown=tuple(name for name in entries if name not in needed),
     )
 
 
 def is_open(entry: object) -> bool:
     """Return True if nothing is decided in an entry of `[law.columns]`."""
-    return isinstance(entry, Mapping) and all(v == UNDECIDED for v in entry.values())
+    if isinstance(entry, Mapping):
+        return all(value == UNDECIDED for value in entry.values())
+    return entry == UNDECIDED
+
+
+def open_parts(entry: object) -> tuple[str, ...]:
+    """Return the keys of an entry of `[law.columns]` that nobody has decided."""
+    if not isinstance(entry, Mapping):
+        return ()
+    named = dict.fromkeys(("tier", "reason", *entry))
+    return tuple(key for key in named if entry.get(key, UNDECIDED) == UNDECIDED)
 
 
 def _read(path: Path) -> str:

@@ -314,6 +314,10 @@ def _accept(request: _TagRequest) -> None:
     _print_tags(found.columns if request.as_json else taken, request.as_json)
     _write_sheets(request, found, str(path))
     talk.say(_acceptance(taken, left, path))
+    for name, keys in source.begun.items():
+        talk.warn(f"column `{visible(name)[:60]}`: {_still_open(keys)}", _FINISH)
+    for name in source.unknown:
+        talk.warn(f"`[law.columns]`: there is no column `{visible(name)[:60]}`")
 
 
 def _check_names(names: Sequence[str], source: "TagSource", path: Path) -> None:
@@ -331,12 +335,23 @@ def _check_names(names: Sequence[str], source: "TagSource", path: Path) -> None:
                 "before names: `lexfed tag lexfed.toml --accept NAME`"
             )
             problems.append(Problem(str(path), f"there is no column `{shown}`", hint))
+        elif name in source.begun:
+            what = f"column `{shown}`: {_still_open(source.begun[name])}"
+            problems.append(Problem(str(path), what, _FINISH))
         elif name not in source.undecided:
             what = f"column `{shown}` is decided already"
             hint = "a decision is never overwritten: edit it under `[law.columns]`"
             problems.append(Problem(str(path), what, hint))
     if problems:
         raise ConfigError(problems)
+
+
+_FINISH = "the rest is decided and stays: finish it by hand under `[law.columns]`"
+
+
+def _still_open(keys: Sequence[str]) -> str:
+    listed = " and ".join(f"`{visible(key)[:60]}`" for key in keys)
+    return f"{listed} {'is' if len(keys) == 1 else 'are'} not decided yet"
 
 
 def _acceptance(
