@@ -45,14 +45,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from lexfed.data.encoding import Encoding, build_encoding
-from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.data.people.unit_blocks import SiteData, UnitBlock
 from lexfed.data.schema import Column, Schema
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import Simulation
 from lexfed.federation.planning.programme_draft import tower_shapes
 from lexfed.federation.programme.sequence import Block, Programme, Stage
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.models.gradients.rounding_error import summation_error
 from lexfed.models.networks.architectures import build
 from lexfed.models.networks.flat_parameters import count, group_index

@@ -19,7 +19,7 @@ from lexfed.federation.planning.draft_releases import (
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Reply
 from lexfed.models import towers
-from lexfed.models.rule import network_part
+from lexfed.models.rule import network_worth
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.federation import checks
@@ -66,7 +66,7 @@ def test_shares_of_a_tower_sum_to_one(case: str) -> None:
         assert sum(item.draft.share for item in wanted) == pytest.approx(1.0)
         paid = METRICS_SHARE if of.choices.paid_metrics and tower == last else 0.0
         (deep,) = (item for item in wanted if item.kind == "gradient")
-        assert deep.draft.share == pytest.approx(network_part.SHARE * (1 - paid))
+        assert deep.draft.share == pytest.approx(network_worth.SHARE * (1 - paid))
         assert deep.draft.groups[0].clip == 1.0
 
 
@@ -173,7 +173,7 @@ def test_rounds_are_the_networks_own() -> None:
         return [len(s.releases) for s in of.programme.stages if s.kind == kind]
 
     by_rule, given = networks(rounds=None), networks(rounds=5)
-    assert rounds(by_rule, "gradient") == [network_part.ROUNDS] * 3
+    assert rounds(by_rule, "gradient") == [network_worth.ROUNDS] * 3
     assert rounds(given, "gradient") == [5] * 3
     assert rounds(given, "residuals") == rounds(by_rule, "residuals") == [8] * 3
 

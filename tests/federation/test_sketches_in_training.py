@@ -9,6 +9,7 @@ import pytest
 
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites import LEAST_OVERLAP_WEIGHT
+from lexfed.data.people.unit_blocks import SiteData
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.sketch_learner import column_drifts, leading_columns
@@ -17,7 +18,6 @@ from lexfed.federation.programme import json_form
 from lexfed.federation.programme.messages import Refusal, answer_from_bytes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Site
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.sketch.queries.drift import WatchedColumn
 from lexfed.sketch.queries.duplicates import duplicate_shares

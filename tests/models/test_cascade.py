@@ -12,13 +12,7 @@ from lexfed.federation.planning.programme_draft import (
     read_tiers,
     tower_shapes,
 )
-from lexfed.models.towers import (
-    Model,
-    Tower,
-    from_bytes,
-    to_bytes,
-    untrained_model,
-)
+from lexfed.models.towers import Model, Tower, from_bytes, to_bytes, untrained_model
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.federation.worlds import encoding, rows_of
 

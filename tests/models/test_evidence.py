@@ -21,7 +21,7 @@ from lexfed.models.rule.evidence import (
     released_evidence,
     unbought_target,
 )
-from lexfed.models.towers import RuleFacts, TowerShape
+from lexfed.models.tower_shapes import RuleFacts, TowerShape
 from lexfed.tiers import Tier
 
 NOISE = 0.03

@@ -8,14 +8,13 @@ import pytest
 import torch
 
 from lexfed.federation.planning.programme_draft import tower_shapes
-from lexfed.models.rule import network_part
+from lexfed.models.rule import network_part, network_worth
 from lexfed.models.rule.estimates import TargetEstimate, TowerState, geometry
+from lexfed.models.tower_shapes import RuleFacts, TowerShape
 from lexfed.models.towers import (
     LONGEST,
     Model,
-    RuleFacts,
     Tower,
-    TowerShape,
     from_bytes,
     network_inputs,
     to_bytes,
@@ -164,9 +163,9 @@ def test_the_clip_does_not_depend_on_what_was_learned(name: str) -> None:
 
 
 def test_kappa_and_step() -> None:
-    assert network_part.kappa(100, 1000, 2.0) == pytest.approx(100 * np.sqrt(0.3))
-    assert network_part.networks_pay([20.0, 31.0])
-    assert not network_part.networks_pay([19.9, 1000.0])
+    assert network_worth.kappa(100, 1000, 2.0) == pytest.approx(100 * np.sqrt(0.3))
+    assert network_worth.networks_pay([20.0, 31.0])
+    assert not network_worth.networks_pay([19.9, 1000.0])
     assert network_part.step_length(50.0, 40) == 1.25
     assert network_part.step_length(1e6, 40) == 2.5
 

@@ -35,7 +35,7 @@ from lexfed.models.rule.purchases import (
     plan_tower,
     worth_training,
 )
-from lexfed.models.towers import RuleFacts, public_guess, statistics_clip
+from lexfed.models.tower_shapes import RuleFacts, public_guess, statistics_clip
 from support.federation.worlds import (
     Floats,
     World,

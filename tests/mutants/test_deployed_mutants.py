@@ -16,7 +16,6 @@ import pytest
 from lexfed.audit.entries import receipts
 from lexfed.config import loads
 from lexfed.config.declarations import tagged_schema_of
-from lexfed.config.rules.training import network_weights
 from lexfed.data.encoding import build_encoding
 from lexfed.errors import ConfigError, Refused, SecAggError
 from lexfed.federation.engines.masked_setting import epoch_settings
@@ -25,6 +24,7 @@ from lexfed.federation.programme.messages import Refusal, Reply, answer_from_byt
 from lexfed.federation.site.data_holder import NOWHERE
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import SitePurse
+from lexfed.models.networks.specifications import network_weights
 from lexfed.run.deployed.coordinator import epoch_driver
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run

@@ -13,7 +13,7 @@ from lexfed.budget import column_importance
 from lexfed.data.encoding import Encoding
 from lexfed.federation.planning import purchase_programmes as buying
 from lexfed.federation.planning.programme_draft import tower_shapes
-from lexfed.models.towers import TowerShape
+from lexfed.models.tower_shapes import TowerShape
 from lexfed.run.pricing import priced_run
 from support.mutant import Mutant, Patch, both_tests
 from support.privacy import importance_checks as checks

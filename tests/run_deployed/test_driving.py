@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.config import loads
-from lexfed.config.rules.training import network_weights
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.federation.programme.json_form import from_bytes, to_bytes
 from lexfed.ledger.charging import LastingLedger
 from lexfed.models.networks.architectures import build
+from lexfed.models.networks.specifications import network_weights
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
 from lexfed.run.deployed.signed_messages import (

@@ -10,16 +10,16 @@ tensor([[-0.5000]])
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
 from lexfed.arrays import Bools, Floats
 from lexfed.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LossName = Literal["logistic", "softmax", "squared"]
 
@@ -36,8 +36,10 @@ class Loss:
 
     name: LossName
 
-    def value(self, logits: Tensor, targets: Tensor) -> Tensor:
+    def value(self, logits: "Tensor", targets: "Tensor") -> "Tensor":
         """Give the loss of every row, [rows]."""
+        from torch.nn import functional
+
         if self.name == "softmax":
             return functional.cross_entropy(logits, targets.long(), reduction="none")
         column = logits[..., 0]
@@ -45,8 +47,10 @@ class Loss:
             return functional.softplus(column) - targets * column
         return (column - targets).square() / 2
 
-    def slope(self, logits: Tensor, targets: Tensor) -> Tensor:
+    def slope(self, logits: "Tensor", targets: "Tensor") -> "Tensor":
         """Give d value / d logits of every row, [rows, outputs]."""
+        import torch
+
         if self.name == "softmax":
             slope = torch.softmax(logits, dim=-1)
             index = targets.long().unsqueeze(-1)
@@ -55,8 +59,10 @@ class Loss:
             return _sigmoid(logits).sub_(targets.unsqueeze(-1))
         return logits - targets.unsqueeze(-1)
 
-    def predict(self, logits: Tensor) -> Tensor:
+    def predict(self, logits: "Tensor") -> "Tensor":
         """Give the mean of the target: probabilities, or the value itself."""
+        import torch
+
         if self.name == "softmax":
             return torch.softmax(logits, dim=-1)
         return torch.sigmoid(logits) if self.name == "logistic" else logits
@@ -70,7 +76,9 @@ class Loss:
             raise ConfigError([Problem("model", what)])
 
 
-def _sigmoid(logits: Tensor) -> Tensor:
+def _sigmoid(logits: "Tensor") -> "Tensor":
+    import torch
+
     # On contiguous numbers torch takes 16 or 32 at once and the rest one by one, by
     # two exponentials that differ in the last bit: a row's slope would depend on how
     # many rows there are. Numbers with gaps between them are all taken one by one.
@@ -90,7 +98,7 @@ BINS = 20
 """Score bins of the paid histogram; AUC from 20 bins is within about .005."""
 
 
-def metrics(loss: LossName, logits: Tensor, targets: Tensor) -> dict[str, float]:
+def metrics(loss: LossName, logits: "Tensor", targets: "Tensor") -> dict[str, float]:
     """Return the metrics of logits [rows, outputs], the deciding one first."""
     truth = targets.numpy()
     predicted = Loss(loss).predict(logits).numpy()
@@ -125,12 +133,14 @@ def histogram_cells(loss: LossName) -> int:
     return {"logistic": 2 * BINS, "softmax": 2, "squared": BINS}[loss]
 
 
-def score_histogram(loss: LossName, logits: Tensor, targets: Tensor) -> Tensor:
+def score_histogram(loss: LossName, logits: "Tensor", targets: "Tensor") -> "Tensor":
     """Return each row's vector: one 1, so that the mean over rows has norm at most 1.
 
     logistic: the cell of label and score bin. softmax: wrong or right. squared: the bin
     of the absolute error, whose range is [0, 2] on the encoded scale.
     """
+    import torch
+
     if loss == "logistic":
         cells = _bin(torch.sigmoid(logits[..., 0])) + BINS * (targets > 0.5).long()
     elif loss == "softmax":
@@ -140,7 +150,7 @@ def score_histogram(loss: LossName, logits: Tensor, targets: Tensor) -> Tensor:
     return torch.nn.functional.one_hot(cells, histogram_cells(loss)).double()
 
 
-def _bin(share: Tensor) -> Tensor:
+def _bin(share: "Tensor") -> "Tensor":
     return (share * BINS).long().clamp(0, BINS - 1)
 
 

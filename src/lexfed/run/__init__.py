@@ -26,13 +26,21 @@ organisations share) use these rooms, `deployed` runs them between organisations
 one call.
 """
 
-from lexfed.run.api import folder_of, priced_file
-from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
-from lexfed.run.driver.training_loop import RoundReport, train, train_part
-from lexfed.run.intake.population import Population, load_population, seeded_population
-from lexfed.run.pricing.priced_run import PricedRun, price
-from lexfed.run.results.notes import notes_of
-from lexfed.run.results.run_result import RunResult, read_result
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lexfed.run.api import folder_of, priced_file
+    from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
+    from lexfed.run.driver.training_loop import RoundReport, train, train_part
+    from lexfed.run.intake.population import (
+        Population,
+        load_population,
+        seeded_population,
+    )
+    from lexfed.run.pricing.priced_run import PricedRun, price
+    from lexfed.run.results.notes import notes_of
+    from lexfed.run.results.run_result import RunResult, read_result
 
 __all__ = [
     "OpenRun",
@@ -53,3 +61,30 @@ __all__ = [
     "train",
     "train_part",
 ]
+
+_HOMES = {
+    "OpenRun": "driver.open_run",
+    "Population": "intake.population",
+    "PricedRun": "pricing.priced_run",
+    "RoundReport": "driver.training_loop",
+    "RunResult": "results.run_result",
+    "finished_result": "driver.open_run",
+    "folder_of": "api",
+    "load_population": "intake.population",
+    "notes_of": "results.notes",
+    "price": "pricing.priced_run",
+    "priced_file": "api",
+    "read_result": "results.run_result",
+    "resume": "driver.open_run",
+    "seeded_population": "intake.population",
+    "start": "driver.open_run",
+    "train": "driver.training_loop",
+    "train_part": "driver.training_loop",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name's module when it is first used: a plan trains nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lexfed.audit.entries import CompletionEntry
 from lexfed.audit.log.evidence import Evidence, read_evidence
@@ -31,14 +32,15 @@ from lexfed.data.encoding import Encoding
 from lexfed.data.schema import Schema
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.law.tags import TaggedSchema
-from lexfed.models import towers
-from lexfed.models.towers import Model
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.claim.proof import load_claim
 from lexfed.privacy.claim.schema import Claim, counted_releases
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.sketch.profile.federation_profile import FederationProfile
 from lexfed.tiers import Tier
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
 """Order of trusts: the less is trusted, the stronger the guarantee."""
@@ -170,7 +172,7 @@ def read_profile(folder: Path) -> FederationProfile:
     )
 
 
-def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
+def released_model(folder: Path, make: str) -> "tuple[Model, Encoding]":
     """Return the model of a finished run, and the encoding of its inputs.
 
     `make` is the command that makes such a folder, for messages. A file that is not the
@@ -190,6 +192,8 @@ def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
     if content is None or encoding is None:
         raise RunFolderError(f"`{folder}` holds no trained model", make)
     try:
+        from lexfed.models import towers
+
         model, _, _ = towers.from_bytes(content)
         return model, Encoding.from_dict(json.loads(encoding))
     except Exception as error:  # the bytes may be anybody's

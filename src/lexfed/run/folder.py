@@ -23,9 +23,8 @@ from lexfed.durable import (
     write_atomically,
 )
 from lexfed.errors import RunFolderError, system_reason
-from lexfed.federation.coordinator.learner import Progress
+from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.programme.messages import Query
-from lexfed.models import towers
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, MOST_OF_A_MODEL, plain, read_plain
 
 STATE = "state.safetensors"
@@ -136,8 +135,9 @@ class RunFolder:
         A round is not paid if the disk has no room for its release.
         """
         # Beside the parameters a state may hold a velocity and the last release.
-        towers = query.model.towers
-        needed = 3 * sum(tower.parameters.nbytes for tower in towers) + _SLACK
+        needed = (
+            3 * sum(tower.parameters.nbytes for tower in query.model.towers) + _SLACK
+        )
         if shutil.disk_usage(self.path).free < needed:
             raise RunFolderError(
                 f"no space left on the disk of `{self.path}`; round {query.round} "
@@ -156,6 +156,8 @@ class RunFolder:
 
     def stage(self, progress: Progress) -> bytes:
         """Put what a round would release on disk, not yet as the state; return it."""
+        from lexfed.models import towers
+
         names = ("done", "stage", "step")
         head = {name: getattr(progress, name) for name in names}
         content = towers.to_bytes(progress.model, head, progress.memory)
@@ -168,6 +170,8 @@ class RunFolder:
 
     def state(self) -> Progress | None:
         """Return the state after the last durable round; None before the first."""
+        from lexfed.models import towers
+
         path = self.path / STATE
         try:
             content = read_plain(path, MOST_OF_A_MODEL)

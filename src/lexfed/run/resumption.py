@@ -43,7 +43,7 @@ from lexfed.audit.verify import Status, verify_run
 from lexfed.audit.verify.participation import charges_signed_for
 from lexfed.durable import read_lines
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.federation.coordinator.learner import Progress
+from lexfed.federation.coordinator.progress import Progress
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.releases import Release
 from lexfed.run.audit_log.logbook import Logbook, run_keys, sha256

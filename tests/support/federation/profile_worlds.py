@@ -9,11 +9,10 @@ import numpy as np
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding import build_encoding
 from lexfed.data.letter_pairs import pairs_of
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.data.people.unit_blocks import PersonRows, SiteData, group_units
 from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.purchase_programmes import plan_profile
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.sketch.profile.federation_profile import ProfiledColumn
 from lexfed.tiers import Tier
 from support.federation.worlds import TIERS, World, world

@@ -14,6 +14,7 @@ from lexfed.budget import sites as site_budgets
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites import BudgetProfile, ParticipationFactors
 from lexfed.budget.tower_steering import Adaptation
+from lexfed.data.people.unit_blocks import SiteData
 from lexfed.errors import Refused
 from lexfed.federation.planning import site_shares
 from lexfed.federation.programme import sequence
@@ -27,7 +28,7 @@ from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site import data_holder as sites
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lexfed.budget import allocation
 from lexfed.budget.noise_plan import Budget, Draft, DraftGroup
 from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
-from lexfed.data.people.unit_blocks import UnitBlock, person_keys
+from lexfed.data.people.unit_blocks import SiteData, UnitBlock, person_keys
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.programme_draft import (
     DraftRelease,
@@ -26,7 +26,7 @@ from lexfed.federation.planning.site_shares import whole_shares
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.site.table_counts import FINEST
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.requested_tables import (
     BINS,
     DOUBLES,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites import BudgetProfile
 from lexfed.data.encoding import Encoding, build_encoding
-from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.data.people.unit_blocks import SiteData, UnitBlock
 from lexfed.data.schema import Column, Schema
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator
@@ -28,7 +28,6 @@ from lexfed.federation.planning.training_programme import plan_training
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Site, Sources
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.models.losses import LossName
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger, Limits

@@ -5,9 +5,8 @@ A key that would be ignored is an error: its author expects something that will 
 happen.
 """
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lexfed.config.rules.budget import MECHANISM, UNIT, remark
 from lexfed.config.rules.data import COLUMNS, SOURCE, TARGET
@@ -15,6 +14,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import closest_or, listed, shown
+from lexfed.models.networks.specifications import WIDTHS, network_weights
 
 METRICS: KeyPath = ("evaluation", "metrics")
 MODEL: KeyPath = ("federation", "model")
@@ -24,9 +24,6 @@ MOST_WEIGHTS = 100_000_000
 """Of a network: 800 MB in double precision, several times over while it is trained."""
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_CHANNELS, _CONVOLUTIONS = 16, 432
-"""Channels and weights of the convolutions of `cnn` (`models.architecture`)."""
-_WIDTHS = re.compile(r"mlp:[1-9]\d{0,5}(,[1-9]\d{0,5})*")
 
 
 def local_training_needs_clients(config: Config) -> Iterator[Finding]:
@@ -110,7 +107,7 @@ def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
 def model_is_known(config: Config) -> Iterator[Finding]:
     """A model has a known name, widths, or a factory to import."""
     model, known = config.federation.model, ("logistic", "linear", "cnn")
-    if model in known or _WIDTHS.fullmatch(model):
+    if model in known or WIDTHS.fullmatch(model):
         return
     if model.partition(":")[0] == "mlp":
         what = f": expected widths after `mlp:`, got: {shown(model)}"
@@ -119,24 +116,6 @@ def model_is_known(config: Config) -> Iterator[Finding]:
         names = ("logistic", "linear", "mlp:256,128,64", "cnn", "module:factory")
         what = f": expected one of {listed(names)}, got: {shown(model)}"
         yield about(MODEL, what, closest_or(model, known, ""))
-
-
-def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
-    """Return the number of weights of a built-in model; 0 for one that is imported.
-
-    `inputs` is the width of the encoded input, 1 where it is not known yet; `outputs`
-    is the number of logits.
-    """
-    if model == "cnn":
-        # Two convolutions, each of which halves the slots, then a linear layer.
-        return _CONVOLUTIONS + (_CHANNELS * -(-inputs // 4) + 1) * outputs
-    inner: Iterable[int] = ()
-    if _WIDTHS.fullmatch(model):
-        inner = map(int, model.removeprefix("mlp:").split(","))
-    elif model not in ("logistic", "linear"):
-        return 0
-    layers = itertools.pairwise([inputs, *inner, outputs])
-    return sum((into + 1) * out for into, out in layers)
 
 
 def model_fits_in_memory(config: Config) -> Iterator[Finding]:

@@ -180,6 +180,15 @@ class UnitBlock:
 
 
 @dataclass(frozen=True)
+class SiteData:
+    """One site's units: those it trains on and those it tests on."""
+
+    name: str
+    train: UnitBlock
+    test: UnitBlock
+
+
+@dataclass(frozen=True)
 class PersonRows:
     """Encoded rows, [rows, slots], before they are grouped.
 

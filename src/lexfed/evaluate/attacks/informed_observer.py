@@ -40,6 +40,7 @@ import torch
 from scipy.stats import norm
 
 from lexfed.arrays import Bools, Floats, Integers
+from lexfed.data.people.unit_blocks import SiteData
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,
     AttackResult,
@@ -57,7 +58,7 @@ from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.contributions import contribute
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.randomness import RandomSource, SeededSource
 from lexfed.run.pricing.priced_run import PricedRun
 

@@ -20,7 +20,12 @@ from lexfed.config import Config, from_mapping
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import SitesTable
 from lexfed.data.people.lots import LotKeys, split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, cap_records, group_units
+from lexfed.data.people.unit_blocks import (
+    PersonRows,
+    SiteData,
+    cap_records,
+    group_units,
+)
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.schema import Column
 from lexfed.data.table import Table
@@ -32,7 +37,6 @@ from lexfed.evaluate.comparison.case import (
     plain_configuration,
 )
 from lexfed.evaluate.datasets import Dataset
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.run.intake.population import Population, partition_of, seeded_population
 
 

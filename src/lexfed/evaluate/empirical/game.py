@@ -30,7 +30,7 @@ import torch
 
 from lexfed.arrays import Bools, Floats, Indices, Integers
 from lexfed.data.encoding import Encoding, scaled_values
-from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.data.people.unit_blocks import SiteData, UnitBlock
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
@@ -40,7 +40,7 @@ from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site import contributions as at_sites
 from lexfed.federation.site.contributions import sum_weights
 from lexfed.federation.site.data_holder import Site, Sources
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.run import PricedRun
 from lexfed.tiers import Tier
 

@@ -36,7 +36,7 @@ from lexfed.evaluate.comparison.case import (
 )
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.models.networks.architectures import is_imported
+from lexfed.models.networks.specifications import is_imported
 from lexfed.run.deployed.terms.bundle import named_files
 from lexfed.run.pricing.priced_run import price
 

@@ -35,7 +35,8 @@ from lexfed.models.rule.evidence import (
     unbought_target,
 )
 from lexfed.models.rule.purchases import listens
-from lexfed.models.towers import Model, RuleFacts, Tower, untrained_model
+from lexfed.models.tower_shapes import RuleFacts
+from lexfed.models.towers import Model, Tower, untrained_model
 from lexfed.privacy.releases import Release
 
 __all__ = ["Learner", "Progress"]

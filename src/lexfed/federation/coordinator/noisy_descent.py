@@ -8,7 +8,7 @@ asked for, noise, clip and step follow the tower's own releases
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from lexfed.budget.tower_steering import ObservedRelease, Steering, has_clip_bit
 from lexfed.federation.coordinator.progress import Memory
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate
-from lexfed.models.networks.flat_parameters import group_order
-from lexfed.models.towers import Tower
 from lexfed.privacy.releases import CLIP_BIT, Release
 from lexfed.tiers import Tier
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Tower
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,8 @@ class NoisyDescent:
         return arrays
 
     def learn(
-        self, released: DescentRelease, tower: Tower, memory: Memory
-    ) -> tuple[Tower, dict[str, NDArray[Any]]]:
+        self, released: DescentRelease, tower: "Tower", memory: Memory
+    ) -> "tuple[Tower, dict[str, NDArray[Any]]]":
         """Return tower and memory after a release, from those before it."""
         stage, mean = released.stage, released.mean
         after = dict(memory)
@@ -153,7 +154,9 @@ class NoisyDescent:
             rounds=len(stage.releases),
         )
 
-    def _order(self, tower: Tower) -> Integers:
+    def _order(self, tower: "Tower") -> Integers:
+        from lexfed.models.networks.flat_parameters import group_order
+
         # One tower has all groups; to load a network only to look at its layers would
         # take a good part of a round.
         if self._group_order is None:

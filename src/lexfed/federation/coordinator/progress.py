@@ -11,7 +11,7 @@ person counts one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from lexfed.arrays import Floats
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.programme.sketch_schedule import asked_numbers
-from lexfed.models.towers import Model, Tower
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.requested_tables import ReleasedTable
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model, Tower
 
 Memory = Mapping[str, NDArray[Any]]
 """Released vectors that a run keeps beside its model, by name."""
@@ -36,7 +38,7 @@ class Progress:
     """
 
     done: int
-    model: Model
+    model: "Model"
     memory: Memory
     stage: int = 0
     step: int = 0
@@ -45,7 +47,7 @@ class Progress:
         """Return the state with further released vectors."""
         return replace(self, memory={**self.memory, **memory})
 
-    def with_tower(self, index: int, tower: Tower) -> "Progress":
+    def with_tower(self, index: int, tower: "Tower") -> "Progress":
         """Return the state with one tower replaced."""
         return replace(self, model=self.model.with_tower(index, tower))
 

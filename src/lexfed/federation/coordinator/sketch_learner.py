@@ -8,7 +8,7 @@ after a drift) are fixed before anything of the next round is computed.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,13 @@ from lexfed.federation.coordinator.progress import (
 )
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Programme, Stage
 from lexfed.federation.programme.sketch_schedule import SketchSchedule, next_question
-from lexfed.models.rule.contributions import slot_scales, slot_weights
-from lexfed.models.towers import Model
+from lexfed.models.rule.contributions import slot_scales
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.drift import Drift, NoisedHistogram, WatchedColumn, drift
 from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 DRIFTED = "sketch.drifted"
 FACTORS = "sketch.factors"
@@ -130,7 +132,7 @@ class SketchLearner:
 
 
 def leading_columns(
-    sketching: SketchSchedule, model: Model, tower: int
+    sketching: SketchSchedule, model: "Model", tower: int
 ) -> tuple[int, ...]:
     """Return the columns that the towers up to one lean on most, in their own order.
 
@@ -139,7 +141,7 @@ def leading_columns(
     """
     lengths: dict[int, float] = {}
     for one in model.towers[: tower + 1]:
-        weights = slot_weights(one)
+        weights = one.slot_weights()
         if weights is None:
             continue
         moved = np.linalg.norm(weights, axis=1) * slot_scales(one.shape)

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 import torch
 
+from lexfed.data.people.unit_blocks import SiteData
 from lexfed.errors import Refused
 from lexfed.federation.engines.channel import Channel
 from lexfed.federation.programme import integer_sums
@@ -27,7 +28,7 @@ from lexfed.federation.programme.messages import (
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.data_holder import Site, Sources
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
+from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
 from lexfed.visible_text import visible
 
 _LONGEST_REASON = 300

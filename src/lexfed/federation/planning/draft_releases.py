@@ -24,15 +24,14 @@ from lexfed.federation.planning.programme_draft import DraftRelease, column_grou
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.models.descent import DEFAULT_CLIP, default_rounds
 from lexfed.models.losses import histogram_cells
-from lexfed.models.networks.flat_parameters import count, group_index
-from lexfed.models.rule import network_part
+from lexfed.models.rule import network_worth
 from lexfed.models.rule.purchases import (
     CLIP,
     label_dimension,
     plan_tower,
     worth_training,
 )
-from lexfed.models.towers import RuleFacts, TowerShape
+from lexfed.models.tower_shapes import RuleFacts, TowerShape
 from lexfed.privacy.releases import CLIP_BIT
 from lexfed.tiers import Tier
 
@@ -81,8 +80,9 @@ class DraftTower:
 
     def network_kappa(self, square: float) -> float:
         """Return the bound of the signal of a network over the norm of its noise."""
-        parameters = count(self.shape.untrained())
-        return network_part.kappa(parameters, self.facts.divisor, self.mu(square))
+        return network_worth.kappa(
+            self.shape.weights, self.facts.divisor, self.mu(square)
+        )
 
     def release(
         self,
@@ -124,7 +124,7 @@ def tower_drafts(tower: DraftTower, square: float) -> list[DraftRelease]:
     if choices.follows_rule:
         part = left
         if shape.architecture not in LINEAR:
-            part = left * (1.0 - network_part.SHARE)
+            part = left * (1.0 - network_worth.SHARE)
         wanted += [item.at_part(part) for item in _by_rule(tower, square * part)]
         if part < left:
             wanted.append(_network(tower, left - part))
@@ -167,9 +167,9 @@ def _by_rule(tower: DraftTower, square: float) -> list[DraftRelease]:
 def _network(tower: DraftTower, share: float) -> DraftRelease:
     shape = tower.shape
     name = f"network {shape.tier.label}"
-    groups = (DraftGroup(name, CLIP, count(shape.untrained())),)
+    groups = (DraftGroup(name, CLIP, shape.weights),)
     item = tower.release("gradient", name, groups, share, shape.tier)
-    return tower.rounds(item, tower.choices.rounds or network_part.ROUNDS)
+    return tower.rounds(item, tower.choices.rounds or network_worth.ROUNDS)
 
 
 def _descent(tower: DraftTower, share: float) -> DraftRelease:
@@ -180,7 +180,7 @@ def _descent(tower: DraftTower, share: float) -> DraftRelease:
         groups = _groups(tower)
     else:
         clip = choices.clip_of(shape.tier) or DEFAULT_CLIP
-        groups = (DraftGroup(name, clip, count(shape.untrained())),)
+        groups = (DraftGroup(name, clip, shape.weights),)
     if choices.adapting.clip == "quantile":
         groups += (DraftGroup(CLIP_BIT, BIT_CLIP, 1, bit_weight(1.0)),)
     item = tower.release(kind, name, groups, share, shape.tier)
@@ -189,6 +189,8 @@ def _descent(tower: DraftTower, share: float) -> DraftRelease:
 
 def _groups(tower: DraftTower) -> tuple[DraftGroup, ...]:
     """Return one group per tier and one for the parameters that all columns share."""
+    from lexfed.models.networks.flat_parameters import group_index
+
     choices, encoding = tower.choices, tower.facts.encoding
     index = group_index(tower.shape.untrained(), column_groups(encoding))
     sizes = np.bincount(index)

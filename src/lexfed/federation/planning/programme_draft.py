@@ -9,7 +9,7 @@ from lexfed.budget.record_classes import class_tiers
 from lexfed.data.encoding import Encoding
 from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.programme.messages import QueryKind
-from lexfed.models.towers import TowerShape
+from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.terms import Mechanism

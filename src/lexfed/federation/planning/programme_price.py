@@ -8,7 +8,7 @@ the budget. All else is decided here, once.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import torch
+import numpy as np
 
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.noise_plan import (
@@ -189,7 +189,7 @@ def _summation_error(draft: ProgrammeDraft, gradient: bool) -> float:
     facts = draft.facts
     error = summation_error(
         max(ROOM * facts.units, 1024),
-        torch.float32 if draft.float32 and gradient else torch.float64,
+        np.dtype(np.float32 if draft.float32 and gradient else np.float64),
         terms=facts.places if gradient else 1,
         sites=len(facts.sites),
     )

@@ -42,7 +42,7 @@ from lexfed.federation.planning.programme_draft import (
 from lexfed.federation.planning.programme_price import price_programme
 from lexfed.federation.programme.sequence import Programme
 from lexfed.models.rule.purchases import CLIP, label_dimension
-from lexfed.models.towers import RuleFacts, TowerShape
+from lexfed.models.tower_shapes import RuleFacts, TowerShape
 from lexfed.sketch.profile.federation_profile import ProfiledColumn
 from lexfed.sketch.queries.refinements import ERROR, threshold
 from lexfed.sketch.queries.requested_tables import (

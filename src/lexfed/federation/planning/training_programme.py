@@ -30,8 +30,8 @@ from lexfed.federation.planning.tower_sketches import (
     training_part,
 )
 from lexfed.federation.programme.sequence import ClassScale, Programme
-from lexfed.models.rule.network_part import networks_pay
-from lexfed.models.towers import TowerShape
+from lexfed.models.rule.network_worth import networks_pay
+from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.accountants.calibration import PrivacyTarget
 
 

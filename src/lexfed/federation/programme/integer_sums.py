@@ -8,9 +8,9 @@ the clip.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
 
 from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme.sequence import Programme, Stage
@@ -27,13 +27,16 @@ from lexfed.privacy.noise.shares import (
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 FINENESS = 128.0
 """Clip over step and root of the dimension: of sums that have to fit a ring."""
 
 _LONGEST = 2 ** (RING_BITS[-1] - 1) - 1
 
 
-def to_grid(total: Tensor, stage: Stage) -> Integers:
+def to_grid(total: "Tensor", stage: Stage) -> Integers:
     """Put a site's float64 sum on the integer grid."""
     return stage.grids.encode(total.numpy())
 

@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from safetensors.numpy import load, save
 
 from lexfed.arrays import Floats, Integers
 from lexfed.audit.entries.fields import ClosedModel, JsonCount
-from lexfed.models import towers
-from lexfed.models.towers import Model
 from lexfed.privacy.releases import Release
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 QueryKind = Literal[
     "labels",
@@ -80,11 +81,13 @@ class Query:
     stage: int
     step: int
     release: Release | None
-    model: Model
+    model: "Model"
     arrays: dict[str, Floats]
 
     def to_bytes(self) -> bytes:
         """Return the message as bytes."""
+        from lexfed.models import towers
+
         head = {name: getattr(self, name) for name in _QueryHead.model_fields}
         head["release"] = None if self.release is None else self.release.to_json()
         return towers.to_bytes(self.model, head, self.arrays)
@@ -97,6 +100,8 @@ class Query:
             Every value beside the model and the arrays is of its own type: no truth
             value or fraction stands for a number, and nothing empty for a release.
         """
+        from lexfed.models import towers
+
         model, plain, arrays = towers.from_bytes(content)
         head = vars(_QueryHead.model_validate(plain))
         if head["release"] is not None:

@@ -16,9 +16,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from lexfed.arrays import Floats
 from lexfed.budget.tower_steering import Adaptation
@@ -26,12 +26,15 @@ from lexfed.canonical import digest
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.losses import LossName
-from lexfed.models.towers import TowerShape
+from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.noise.grids import CLIP_ROUNDING, Grid, GridVector
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.terms import Guarantee, Mechanism, StepSchedule, Trust, Unit
+
+if TYPE_CHECKING:
+    import torch
 
 SITE_WEIGHTS = "site_weights"
 """Name of the weights of sites in a query, and in a run's memory."""
@@ -296,8 +299,10 @@ class Programme:
     sketching: SketchSchedule = field(default_factory=SketchSchedule)
 
     @property
-    def precision(self) -> torch.dtype:
+    def precision(self) -> "torch.dtype":
         """Type in which sites keep their inputs."""
+        import torch
+
         return torch.float32 if self.float32 else torch.float64
 
     @property

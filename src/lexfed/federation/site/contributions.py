@@ -46,7 +46,7 @@ from lexfed.models.rule.contributions import (
     moment_vectors,
     residual_vectors,
 )
-from lexfed.models.towers import RuleFacts
+from lexfed.models.tower_shapes import RuleFacts
 
 _ROWS = 1 << 16
 """Units per slice where vectors are formed one by one: bounds memory."""

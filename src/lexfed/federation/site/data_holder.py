@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from lexfed.audit.entries import ChargedEvent, receipts
 from lexfed.budget.sites import LEAST_OVERLAP_WEIGHT
+from lexfed.data.people.unit_blocks import SiteData
 from lexfed.errors import LexfedError, Refused
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.integer_sums import noised_by_site
@@ -34,9 +35,10 @@ from lexfed.federation.programme.sketch_schedule import (
     follow_up_lengths,
 )
 from lexfed.federation.site.contributions import contribute
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
+from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
 from lexfed.models.networks.flat_parameters import count
-from lexfed.models.towers import Tower, TowerShape
+from lexfed.models.tower_shapes import TowerShape
+from lexfed.models.towers import Tower
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import SiteLedger
 from lexfed.randomness import RandomSource

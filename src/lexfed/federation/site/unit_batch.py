@@ -20,15 +20,6 @@ from lexfed.randomness import RandomSource, bernoulli
 
 
 @dataclass(frozen=True)
-class SiteData:
-    """One site's units: those it trains on and those it tests on."""
-
-    name: str
-    train: UnitBlock
-    test: UnitBlock
-
-
-@dataclass(frozen=True)
 class UnitBatch:
     """Units of one or several sites, one site after the other.
 

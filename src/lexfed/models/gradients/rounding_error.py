@@ -22,8 +22,9 @@ terms that cancel inside a unit cannot bring their own large rounding into the s
 """
 
 import math
+from typing import Protocol
 
-import torch
+import numpy as np
 
 from lexfed.checks import positive
 
@@ -32,6 +33,20 @@ PAIR_UNITS = 192
 _PRODUCT = 2**14
 WIDE_CHUNK = 256
 _CANCELLATION = 2.0**-26
+
+
+class FloatType(Protocol):
+    """A type of floating-point numbers, of NumPy or torch."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        ...
+
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_ROUNDOFF = {4: 2.0**-24, 8: 2.0**-53}
+"""Largest relative error of one operation, by the bytes of a number."""
 
 
 def chunk_size(units: int) -> int:
@@ -43,13 +58,13 @@ def chunk_size(units: int) -> int:
     return -(-units // -(-units // most))
 
 
-def gamma(terms: int, dtype: torch.dtype) -> float:
+def gamma(terms: int, dtype: FloatType) -> float:
     """Bound the relative error of a sum of `terms` products [Hig02, Eq. 3.4]."""
-    spread = terms * torch.finfo(dtype).eps / 2
+    spread = terms * _ROUNDOFF[dtype.itemsize]
     return spread / (1 - spread)
 
 
-def norm_slack(width: int, layers: int, terms: int, dtype: torch.dtype) -> float:
+def norm_slack(width: int, layers: int, terms: int, dtype: FloatType) -> float:
     """Give κ, the part of S² by which squared norms are enlarged.
 
     `width` is fan-in plus fan-out of the widest layer, `layers` the number of layers
@@ -62,7 +77,7 @@ def norm_slack(width: int, layers: int, terms: int, dtype: torch.dtype) -> float
 
 
 def summation_error(
-    units: int, dtype: torch.dtype, *, terms: int = 1, sites: int = 1
+    units: int, dtype: FloatType, *, terms: int = 1, sites: int = 1
 ) -> float:
     """Bound the rounding error of a clipped sum, as a multiple of the clip.
 
@@ -79,14 +94,14 @@ def summation_error(
     """
     positive(units=units, terms=terms, sites=sites)
     reach = 1.0 if terms == 1 else 1 / math.sqrt(_CANCELLATION)
-    products = gamma(WIDE_CHUNK * terms, torch.float64) * reach * units
-    if dtype == torch.float32 and terms == 1:
+    products = gamma(WIDE_CHUNK * terms, _DOUBLE) * reach * units
+    if dtype.itemsize == 4 and terms == 1:
         narrow = min(units, FLOAT32_UNITS)
         most = min(narrow**2, _PRODUCT)
         if sites > 1:
             most = max(most, min(units, PAIR_UNITS) ** 2)
-        products += gamma(most, torch.float32)
+        products += gamma(most, _SINGLE)
     # Other pairs' products are constants for a neighbour, to the bit; it is the float64
     # additions of all chunks that see them.
     chunks = units // (_PRODUCT // FLOAT32_UNITS) + sites
-    return products + gamma(chunks, torch.float64) * (1 + products) * units
+    return products + gamma(chunks, _DOUBLE) * (1 + products) * units

@@ -26,9 +26,7 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 from lexfed.errors import ConfigError, Problem
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.known_layers import rebuilt_chain
-
-_KERNEL = 3
-_CHANNELS = (8, 16)
+from lexfed.models.networks.specifications import CHANNELS, KERNEL, is_imported
 
 
 def build(
@@ -85,11 +83,6 @@ def _objection(layer: nn.Module) -> tuple[str, str] | None:
     return None
 
 
-def is_imported(spec: str) -> bool:
-    """Return True if a model is a function of a user's module, and not one of ours."""
-    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
-
-
 def _construct(spec: str, slots: int, outputs: int, seed: int, bias: bool) -> nn.Module:
     if spec in ("logistic", "linear"):
         return _zeroed(nn.Linear(slots, outputs, bias=bias))
@@ -116,14 +109,14 @@ def _cnn(slots: int, outputs: int, bias: bool) -> nn.Module:
     quartered = -(-halved // 2)
     return nn.Sequential(
         nn.Unflatten(1, (1, slots)),
-        nn.Conv1d(1, _CHANNELS[0], _KERNEL, padding=_KERNEL // 2),
+        nn.Conv1d(1, CHANNELS[0], KERNEL, padding=KERNEL // 2),
         nn.ReLU(),
         nn.MaxPool1d(2, ceil_mode=True),
-        nn.Conv1d(_CHANNELS[0], _CHANNELS[1], _KERNEL, padding=_KERNEL // 2),
+        nn.Conv1d(CHANNELS[0], CHANNELS[1], KERNEL, padding=KERNEL // 2),
         nn.ReLU(),
         nn.MaxPool1d(2, ceil_mode=True),
         nn.Flatten(),
-        _zeroed(nn.Linear(_CHANNELS[1] * quartered, outputs, bias=bias)),
+        _zeroed(nn.Linear(CHANNELS[1] * quartered, outputs, bias=bias)),
     )
 
 

@@ -11,15 +11,12 @@ for nothing more.
 """
 
 import numpy as np
-from torch import nn
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.networks.flat_parameters import first_layer
-from lexfed.models.towers import (
+from lexfed.models.tower_shapes import (
     SQUARE_GUESS,
     RuleFacts,
-    Tower,
     TowerShape,
     public_guess,
     statistics_clip,
@@ -97,13 +94,3 @@ def slot_scales(shape: TowerShape) -> Floats:
     """Return the guessed spread of each slot: the mean effect of a weight of one."""
     # Guesses look at slots alone, whatever the loss.
     return np.sqrt(public_guess(RuleFacts(shape, "logistic")).variance)
-
-
-def slot_weights(tower: Tower) -> Floats | None:
-    """Return a released tower's weights of slots, [slots, ...], if it has any."""
-    part = tower.linear_part or tower
-    first = first_layer(part.module())
-    if not isinstance(first, nn.Linear) or first.in_features != len(part.shape.slots):
-        return None
-    weights: Floats = first.weight.detach().double().numpy().T.copy()
-    return weights

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.towers import SQUARE_GUESS, RuleFacts, public_guess, statistics_clip
+from lexfed.models.tower_shapes import (
+    SQUARE_GUESS,
+    RuleFacts,
+    public_guess,
+    statistics_clip,
+)
 
 VARIANCE_RIDGE = 0.03
 """Added to variances before scaling, so that a rare level is not blown up."""

@@ -11,7 +11,6 @@ most 1 and the ratio of noise to clip is the plan's. Steps are proportional to `
 the bound of the signal over the norm of the noise: a noisy network stays near zero.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -25,16 +24,8 @@ from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.flat_parameters import flatten, trainable
 from lexfed.models.networks.known_layers import closed_form, is_dense
 from lexfed.models.rule.estimates import Geometry, TargetEstimate, largest_residual
-from lexfed.models.towers import Tower, TowerShape
-
-SHARE = 0.3
-"""Part of a tower's square that its network takes; the linear part has the rest."""
-
-ROUNDS = 40
-
-LEAST_KAPPA = 20.0
-"""Networks are trained where every tower reaches this: a network in one tower alone
-makes that tower too loud for the others."""
+from lexfed.models.tower_shapes import TowerShape
+from lexfed.models.towers import Tower
 
 LONGEST_PATH = 100.0
 """Most that the weights move in all rounds, in clipped mean gradients."""
@@ -51,20 +42,6 @@ FIRST_VARIANCE, FIRST_BIAS = 2.0, 0.3
 """Variance of initial weights and deviation of initial biases on records of norm 1."""
 
 _PROBES = 256
-
-
-def kappa(parameters: int, units: float, mu: float) -> float:
-    """Return the bound of a network's signal over the norm of its noise.
-
-    `units` is public. `mu` is the whole tower's budget, as replace-one Gaussian privacy
-    of the noise that reaches the model.
-    """
-    return float(units * mu * np.sqrt(SHARE / parameters) / 2.0)
-
-
-def networks_pay(kappas: Iterable[float]) -> bool:
-    """Return True if the towers get networks, from the `kappa` of all of them."""
-    return min(kappas) >= LEAST_KAPPA
 
 
 def step_length(kappa_of_stage: float, rounds: int) -> float:

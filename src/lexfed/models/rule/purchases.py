@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from lexfed.models.losses import LossName
-from lexfed.models.towers import RuleFacts
+from lexfed.models.tower_shapes import RuleFacts
 
 CLIP = 1.0
 """Every record's vector is scaled to have at most this norm."""

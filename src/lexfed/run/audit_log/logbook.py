@@ -20,7 +20,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from lexfed.audit.entries import (
     AbortedRoundEntry,
@@ -41,7 +41,6 @@ from lexfed.audit.rules.evaluation import certify
 from lexfed.audit.vocabulary import AbortCause, KeyRole
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import Refused
-from lexfed.federation.coordinator.rounds import RoundRelease
 from lexfed.federation.programme.messages import Query
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.releases import Release
@@ -50,6 +49,9 @@ from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer, create_key, fingerprint, load_key
 from lexfed.terms import TierName
 from lexfed.tiers import Tier
+
+if TYPE_CHECKING:
+    from lexfed.federation.coordinator.rounds import RoundRelease
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Logbook:
     def round(
         self,
         query: Query,
-        released: RoundRelease,
+        released: "RoundRelease",
         state: bytes,
         present: Participation,
         record: bytes | None = None,

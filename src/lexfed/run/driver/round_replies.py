@@ -74,7 +74,7 @@ class RoundReplies:
             digest = run.logbook.log.blobs.put(blob)
             return Participation(sites=len(envelopes), receipts="open", digest=digest)
         commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
-        _keep(run.path / SEALED / f"round-{query.round}.json", content)
+        _keep(run.folder.path / SEALED / f"round-{query.round}.json", content)
         return Participation(sites=None, receipts="sealed", digest=commitment)
 
     def _receipts(self, replies: Sequence[Reply]) -> dict[str, bytes]:

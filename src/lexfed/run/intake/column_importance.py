@@ -19,8 +19,7 @@ from lexfed.data.encoding import Encoding, encode, encode_target
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.purchase_programmes import IMPORTANCE
-from lexfed.models import towers
-from lexfed.models.rule.contributions import slot_scales, slot_weights
+from lexfed.models.rule.contributions import slot_scales
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.run.earlier_runs import EarlierRun, earlier_releases, released_model
 from lexfed.run.folder import STATE
@@ -109,7 +108,7 @@ def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
     model, known = released_model(folder, "name the folder of a finished run")
     lengths = np.zeros((known.width, 1))
     for tower in model.towers:
-        weights = slot_weights(tower)
+        weights = tower.slot_weights()
         if weights is None:
             what = "holds a model whose weights do not belong to single columns"
             raise ConfigError([Problem(f"`{folder}`", what)])
@@ -125,6 +124,8 @@ def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
 def _from_paid(
     config: Config, folder: Path, encoding: Encoding
 ) -> tuple[dict[str, float], tuple[CountedRelease, ...]]:
+    from lexfed.models import towers
+
     earlier = EarlierRun(folder, "`budget.importance_from`", _MAKE)
     releases = earlier_releases(earlier, config, encoding.schema, encoding.tiers)
     known = Encoding.from_dict(json.loads(earlier.content("encoding.json")))

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from lexfed.arrays import Integers
 from lexfed.budget.record_classes import RecordClass, record_class
@@ -35,6 +34,7 @@ from lexfed.data.people.site_partition import (
 from lexfed.data.people.unit_blocks import (
     CappedTable,
     PersonRows,
+    SiteData,
     UnitBlock,
     cap_records,
     check_sites_per_person,
@@ -46,13 +46,15 @@ from lexfed.data.reading.memory_tables import MemoryTable, TableSource
 from lexfed.data.table import BentValues, Table
 from lexfed.durable import write_privately
 from lexfed.errors import ConfigError, Problem, RunFolderError
-from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.run.folder import COINS, never_began
 from lexfed.run.intake.column_importance import Importance, importance_of
 from lexfed.run.intake.public_facts import check_delta, public_units
 from lexfed.terms import FRAME
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,12 @@ class Population:
         return tuple(len(site.train) for site in self.sites)
 
     @cached_property
-    def test_rows(self) -> tuple[Tensor, Tensor]:
+    def test_rows(self) -> "tuple[Tensor, Tensor]":
         """Slots and targets of all test rows that are here; padding left out."""
+        import torch
+
+        from lexfed.federation.site.unit_batch import UnitBatch
+
         if not self.sites:
             return torch.zeros(0, self.encoding.width), torch.zeros(0)
         cohort = UnitBatch.of([site.test for site in self.sites])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lexfed.budget.column_importance import remaining_budget
 from lexfed.budget.noise_plan import Budget, TowerTiers
@@ -19,8 +19,7 @@ from lexfed.federation.planning.programme_draft import read_tiers
 from lexfed.federation.planning.site_shares import budget_of
 from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme.sequence import Programme
-from lexfed.federation.site.data_holder import Sources
-from lexfed.models.networks.architectures import is_imported
+from lexfed.models.networks.specifications import is_imported
 from lexfed.privacy.claim.lines import ClaimProfile
 from lexfed.privacy.claim.premises import (
     ClaimedRun,
@@ -41,6 +40,9 @@ from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, site_budgets
 from lexfed.run.pricing.sketch_settings import sketching_of
 from lexfed.tiers import Tier
+
+if TYPE_CHECKING:
+    from lexfed.federation.site.data_holder import Sources
 
 _RECORD = "the record"
 _Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ...]]
@@ -124,7 +126,7 @@ class PricedRun:
         """Ledgers opened before: pricing a sampled plan takes seconds."""
         return {}
 
-    def sources(self) -> Sources:
+    def sources(self) -> "Sources":
         """Return secure bits, or seeded ones for a run that its claim stamps."""
         if self.config.run.test:
             seed = self.config.run.seed

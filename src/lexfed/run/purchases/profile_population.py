@@ -17,6 +17,7 @@ from lexfed.data.encoding import Encoding, build_encoding
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.unit_blocks import (
     PersonRows,
+    SiteData,
     group_units,
     keys_of_rows,
 )
@@ -27,7 +28,6 @@ from lexfed.data.reading.frames import Frame
 from lexfed.data.schema import Schema
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.run.intake.population import (
     DeclaredSource,
     Population,

@@ -15,21 +15,23 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
-from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.coordinator.noisy_descent import TowerSteering, last_terms
+from lexfed.federation.coordinator.progress import Progress
 from lexfed.models.losses import metrics, metrics_of_histogram
-from lexfed.models.towers import Model
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import ADAPTATION, METRICS, RunFolder
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.resumption import ResumePoint
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 NAMES = ("noise", "radius", "learning_rate", "score", "frozen")
 """Columns of `adaptation.csv`: factors on planned noise and step, radius of the clip,
@@ -37,7 +39,7 @@ score of convergence after the round, and whether adaptation is frozen."""
 
 
 def evaluate(
-    priced: PricedRun, model: Model, towers: int | None = None
+    priced: PricedRun, model: "Model", towers: int | None = None
 ) -> dict[str, float]:
     """Return the metrics with the first `towers` towers; none if they must be paid."""
     if priced.config.evaluation.metrics == "paid":
@@ -48,7 +50,7 @@ def evaluate(
     return metrics(priced.programme.loss, model.logits(slots, towers), targets)
 
 
-def gains(priced: PricedRun, model: Model) -> dict[str, float]:
+def gains(priced: PricedRun, model: "Model") -> dict[str, float]:
     """Return the deciding metric with the towers up to each tier."""
     values = {}
     for count, tower in enumerate(model.towers, start=1):

@@ -6,7 +6,7 @@ of one kind are wrong in at most 5 % of runs: of persons at several sites, of dr
 since the profile, and of sites that differ from the others.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lexfed.budget.tower_steering import Adaptation, Steering
@@ -19,7 +19,7 @@ from lexfed.federation.coordinator.sketch_learner import (
 )
 from lexfed.federation.planning.choices import LINEAR
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Stage
-from lexfed.models.networks.known_layers import fallback_reason
+from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.releases import Release
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.results.outlook import outlook_notes
@@ -38,14 +38,22 @@ def notes_of(priced: PricedRun) -> tuple[str, ...]:
     Counts of bent values are private (`Population.remarks`) and not part of the result.
     """
     shapes = priced.programme.shapes
-    reasons = [fallback_reason(shape.untrained()) for shape in shapes]
-    notes = [f"model: {reason}" for reason in reasons if reason]
+    notes = [f"model: {reason}" for reason in _fallback_reasons(shapes) if reason]
     if (
         shapes[0].architecture in LINEAR
         and priced.config.federation.model not in LINEAR
     ):
         notes.append(NETWORKS_LEFT_OUT)
     return tuple(dict.fromkeys((*notes, *outlook_notes(priced))))
+
+
+def _fallback_reasons(shapes: Sequence[TowerShape]) -> Iterator[str | None]:
+    """Yield why a tower is slow to train; a linear one never is."""
+    for shape in shapes:
+        if shape.architecture not in LINEAR:
+            from lexfed.models.networks.known_layers import fallback_reason
+
+            yield fallback_reason(shape.untrained())
 
 
 def adaptation_lines(priced: PricedRun) -> list[str]:

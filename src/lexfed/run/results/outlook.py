@@ -13,7 +13,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.programme.tower_signals import (
     TowerSignal,
     planned_signals,
@@ -149,6 +149,8 @@ def result_outlook(
     priced: PricedRun, folder: RunFolder, progress: Progress
 ) -> ResultOutlook:
     """Return what limited a run, by its journal and its released state."""
+    from lexfed.federation.coordinator.learner import Learner
+
     if not priced.private:
         return ResultOutlook(priced, (), {})
     journal = read_journal(folder.path / EVENTS, folder.events.rows)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.coordinator.learner import Progress
-from lexfed.models import towers
+from lexfed.federation.coordinator.progress import Progress
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
@@ -80,6 +79,8 @@ def finish(
     stopped: str,
 ) -> RunResult:
     """Write model, claim and result, all of which follow from the released state."""
+    from lexfed.models import towers
+
     claim = priced.claim(progress.done)
     paid = paid_metrics(priced, progress.memory)
     outlook = result_outlook(priced, folder, progress)

@@ -10,11 +10,10 @@ from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of
 from lexfed.data.encoding import build_encoding
 from lexfed.data.people.lots import LotKeys, Split, split_by_person
-from lexfed.data.people.unit_blocks import UnitBlock, cap_records, group_units
+from lexfed.data.people.unit_blocks import SiteData, UnitBlock, cap_records, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_files
 from lexfed.data.table import Table
-from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.intake.population import Population, person_rows, used_columns

@@ -26,12 +26,11 @@ from lexfed.config import Config, loads
 from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import OpenConfig, examine_open
 from lexfed.config.policy_file import BUILT_IN, SUFFIX
-from lexfed.config.rules.training import network_weights
 from lexfed.data.encoding import Encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import COORDINATOR
-from lexfed.models.networks.architectures import is_imported
+from lexfed.models.networks.specifications import is_imported, network_weights
 from lexfed.plain_files import read_plain
 from lexfed.run.deployed.signed_messages import MOST_PROGRAMME
 from lexfed.run.purchases.profile_purchase import profile_configuration, require_use
