@@ -43,8 +43,8 @@ def test_init_and_check_mention_it(lexfed: Lexfed, begun: Path) -> None:
     assert "`lexfed tag other.toml --accept` suggests tiers" in said.err
     checked = lexfed("check").err
     assert (
-        "hint: it looks like health (rule `gdpr.art9.health`, the name says `hiv` (hiv "
-        "infection), which is health); accept it with "
+        "hint: it looks like health (rule `gdpr.art9.health`, `hiv` (hiv infection) in "
+        "the name matches: health); accept it with "
         "`lexfed tag --accept hiv_status`, or state why not under `[law.columns]`"
     ) in checked
     assert "a person must look: `lexfed tag --explain qqzx`" in checked
@@ -93,7 +93,7 @@ def test_what_is_for_review_is_accepted_only_by_name(
     assert "qqzx" not in decided(begun)
     said = lexfed("tag", "--accept")
     assert "accepted 0 of 1 open columns" in said.err
-    assert "for a person to review: `qqzx`" in said.err
+    assert "still to review: `qqzx`" in said.err
     named = lexfed("tag", "lexfed.toml", "--accept", "qqzx")
     assert named.code == 0
     assert "qqzx" in decided(begun)

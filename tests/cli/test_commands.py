@@ -135,7 +135,7 @@ def test_what_a_run_says(
     expected("run.txt", rounded(said.err))
     again = lexfed("run")
     assert again.code == 2
-    assert "`runs/visits` holds a run already" in again.err
+    assert "`runs/visits` already contains a run" in again.err
     finished = lexfed("run", "--resume", "--json")
     assert finished.code == 0
     expected("finished.txt", rounded(finished.err))
@@ -236,7 +236,7 @@ def test_printed_epsilons_can_be_recomputed(
 
 
 METRICS = {
-    "uncovered": ("on test rows that the guarantee does not cover", True),
+    "outside-guarantee": ("on test rows that the guarantee does not cover", True),
     "public": ("on public test rows", False),
     "paid": ("paid for from the budget, noised", False),
 }

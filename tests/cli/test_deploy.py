@@ -312,7 +312,7 @@ def test_a_whole_run_from_the_command_line(
     assert "is finished already; nothing was spent" in said.err
     said = lexfed(*run)
     assert said.code == 2
-    assert "holds a run already" in said.err
+    assert "already contains a run" in said.err
 
 
 def test_a_run_without_a_coordinator_that_runs(lexfed: Lexfed, enrolled: Path) -> None:

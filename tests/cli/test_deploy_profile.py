@@ -60,7 +60,7 @@ def test_from_an_open_range_to_a_model_that_is_paid_for(
     driven(world, "lexfed.toml", 20.0)
     said = lexfed(*RUN, *PROFILE)
     assert said.code == 2
-    assert "holds a run already" in said.err
+    assert "already contains a run" in said.err
     said = lexfed(*RUN, *PROFILE, "--resume")
     assert said.code == 0, said.err
     assert "is finished already; nothing was spent" in said.err

@@ -38,7 +38,7 @@ def test_importances_as_json_and_their_default_place(
     assert Path(found["folder"]).name.endswith("-importance")
     again = lexfed("importance")
     assert again.code == 2
-    assert "holds a run already" in again.err
+    assert "already contains a run" in again.err
 
 
 def test_too_much_for_importances_is_refused(lexfed: Lexfed, place: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_profile_as_json_in_its_own_folder(lexfed: Lexfed, here: Path) -> None
     ]
     again = lexfed("profile", "--epsilon", "4", "--out", "p")
     assert again.code == 2
-    assert "holds a run already" in again.err
+    assert "already contains a run" in again.err
     assert lexfed("profile", "--epsilon", "4", "--out", "p", "--resume").code == 0
 
 

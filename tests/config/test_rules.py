@@ -65,8 +65,8 @@ NO_CLIP = ("clip = { default = 1.0, special = 0.5 }\n", "")
         good(WEIGHTED, CLIENT),
         good(WEIGHTED, ('"cascade"', '"none"')),
         good(('"public"', '"paid"')),
-        good(('"public"', '"uncovered"')),
-        good(('"public"', '"uncovered"'), ("test_size = 0.2", "test_size = 0")),
+        good(('"public"', '"outside-guarantee"')),
+        good(('"public"', '"outside-guarantee"'), ("test_size = 0.2", "test_size = 0")),
         good(("epsilon = 2.0", "epsilon = 1e-4"), ("delta = 1e-6", "delta = 1e-15")),
         good(("epsilon = 2.0", "epsilon = 1000")),
         good(("epsilon = 2.0", "epsilon = 1e9"), ('"cascade"', '"none"')),
@@ -302,11 +302,11 @@ def test_notes() -> None:
     assert notes(good(('"cascade"', '"none"'))) == [
         '`mechanism = "none"`: no noise, no guarantee; the budget is not used'
     ]
-    uncovered = [
+    outside = [
         "`data.test_size` = 0.2: metrics on these rows are not covered by the claim"
     ]
-    assert notes(good(('metrics = "public"\n', ""))) == uncovered
-    assert notes(good(('"public"', '"uncovered"'))) == uncovered
+    assert notes(good(('metrics = "public"\n', ""))) == outside
+    assert notes(good(('"public"', '"outside-guarantee"'))) == outside
     assert notes(good(('"public"', '"paid"'))) == []
     without = ('metrics = "public"\n', ""), ("test_size = 0.2", "test_size = 0")
     assert notes(good(*without)) == []

@@ -52,7 +52,7 @@ def _commands(text: str) -> list[list[str]]:
 
 
 GROUPS = {
-    *("coordinator", "deploy", "joining", "ledger"),
+    *("coordinator", "deploy", "ledger", "overlap"),
     *("log", "policy", "site", "witness"),
 }
 
@@ -68,7 +68,7 @@ GROUPS = {
         "docs/guide/deployment.md",
         "docs/guide/policies.md",
         "docs/guide/tagging.md",
-        "docs/guide/joining.md",
+        "docs/guide/overlap.md",
         "docs/guide/evaluation.md",
     ],
 )

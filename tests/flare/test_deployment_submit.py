@@ -142,7 +142,7 @@ def test_a_run_is_not_begun_twice(direct: Direct) -> None:
     with pytest.raises(RunFolderError, match="3 jobs in a row ended without a word"):
         run(direct.world, path)
     assert direct.jobs == 4
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         run(direct.world, path)
     direct.crash = lambda _: False
     run(direct.world, path, resuming=True)

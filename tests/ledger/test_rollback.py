@@ -298,7 +298,9 @@ def test_a_file_that_is_gone(place: Place) -> None:
     ledger.close()
     paid(place, 1, 3)
     place.path.unlink()
-    with pytest.raises(LedgerError, match=r"is gone; its 5 rows are not") as caught:
+    with pytest.raises(
+        LedgerError, match=r"is missing; 5 rows of it are on record"
+    ) as caught:
         place.open()
     assert "begins with everything that was spent" in caught.value.hint
     done = mended(place)

@@ -22,7 +22,7 @@ def test_a_few_lines(config_file: Path) -> None:
     assert rounds == list(range(1, result.rounds + 1))
     assert result.folder == config_file.parent / "runs" / "small"
     assert lexfed.train(config_file, resume=True).metrics == result.metrics
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         lexfed.train(config_file)
     assert json.loads((result.folder / "plan.json").read_text()) == plan
 

@@ -201,7 +201,7 @@ def test_a_second_process_is_refused(
         file.write(b'{"half')
     with pytest.raises(RunFolderError, match="in use by another process"):
         resume(priced, path, config_text)
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         start(priced, path, config_text)
     assert (path / "events.jsonl").read_bytes().endswith(b'{"half')
     folder.close()
@@ -287,7 +287,7 @@ def test_a_folder_left_before_the_first_event_can_be_used(
     resume(priced, path, config_text).close()
     assert [row["type"] for row in events(path)] == ["start"]
     assert not never_began(path)
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         start(priced, path, config_text)
 
 
@@ -314,7 +314,7 @@ def test_two_processes_that_create_the_same_folder(
     start(priced, path, config_text).close()
     # The other one wins between our look and our lock.
     monkeypatch.setattr("lexfed.run.folder.never_began", lambda _: True)
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         start(priced, path, config_text)
 
 

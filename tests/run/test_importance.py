@@ -252,7 +252,7 @@ def test_what_was_bought_is_a_run_that_verifies(write: Write) -> None:
     assert names == ["label rate"] + [
         f"importance {tier}" for tier in ("non_personal", "personal", "special")
     ]
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="already contains a run"):
         buy_importance(path, 1.0, folder)
     again = buy_importance(path, 1.0, folder, resume=True)
     assert again.rounds == 4

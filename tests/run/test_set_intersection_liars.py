@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Knowledge of sides that do not follow the protocol of set intersection.
 
-These are no bugs that could be mended in it: docs/guide/joining.md says what they get,
+These are no bugs that could be mended in it: docs/guide/overlap.md says what they get,
 and would say too little or too much if a test here failed.
 """
 

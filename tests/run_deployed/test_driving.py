@@ -312,7 +312,7 @@ def test_a_site_that_cannot_begin_sets_no_room_aside(world: World) -> None:
         (
             {"held": "0.2"},
             ("", ""),
-            "`evaluation.metrics`: `uncovered` needs test rows",
+            "`evaluation.metrics`: `outside-guarantee` needs test rows",
         ),
         ({"held": "0.2", "metrics": "public"}, ("", ""), "`public` needs test rows"),
         ({"engine": "inprocess"}, ("", ""), 'a deployment needs "flare"'),

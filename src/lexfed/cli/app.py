@@ -21,7 +21,7 @@ from lexfed.cli.commands.evidence.log import log
 from lexfed.cli.commands.evidence.report import report
 from lexfed.cli.commands.evidence.verify import verify
 from lexfed.cli.commands.evidence.witness import witness
-from lexfed.cli.commands.joining import joining
+from lexfed.cli.commands.overlap import overlap
 from lexfed.cli.commands.setup.check import check
 from lexfed.cli.commands.setup.init import init
 from lexfed.cli.commands.setup.policy import policy
@@ -82,7 +82,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "log": log, "ledger": ledger,
     },
     "Between organisations": {
-        "joining": joining, "deploy": deploy, "coordinator": coordinator,
+        "overlap": overlap, "deploy": deploy, "coordinator": coordinator,
         "site": site, "witness": witness,
     },
     "Research": {"evaluate": evaluate},

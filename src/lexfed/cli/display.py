@@ -31,7 +31,7 @@ _TIER_WORDS = {
 }
 _IMPORTANCES_SHOWN = 4  # columns that are named, the most important first
 _METRICS = {
-    "uncovered": "on test rows that the guarantee does not cover",
+    "outside-guarantee": "on test rows that the guarantee does not cover",
     "public": "on public test rows",
     "paid": "paid for from the budget, noised",
 }

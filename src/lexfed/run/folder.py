@@ -201,7 +201,7 @@ class RunFolder:
 def _occupied(path: Path) -> RunFolderError:
     if (path / EVENTS).is_file():
         hint = "continue it with `--resume`, or choose another `run.out`"
-        return RunFolderError(f"`{path}` holds a run already", hint)
+        return RunFolderError(f"`{path}` already contains a run", hint)
     what = f"`{path}` exists and is not a run folder; it is left as it is"
     return RunFolderError(what, "choose another `run.out`")
 

@@ -185,8 +185,8 @@ def library() -> ModuleType:
         return import_module("private_set_intersection.python")
     except ImportError as error:
         what = "the exact way needs the library `openmined-psi`"
-        hint = "install the extra `psi`, or use `lexfed joining sketch`"
-        raise ConfigError([Problem("joining", what, hint)]) from error
+        hint = "install the extra `psi`, or use `lexfed overlap sketch`"
+        raise ConfigError([Problem("overlap", what, hint)]) from error
 
 
 def psi_question(keys: list[str]) -> tuple[bytes, bytes]:

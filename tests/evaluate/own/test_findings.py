@@ -42,7 +42,7 @@ def test_the_answers_have_numbers_and_intervals() -> None:
     )
     told = " ".join(attacks.details)
     assert "AUC 0.510 (0.500 to 0.520); 0.5 is guessing, the proof allows 0.600" in told
-    assert "On 2 columns of the sensitive tier, no attack is surely better" in told
+    assert "On 2 columns of the sensitive tier, no attack significantly beats" in told
     assert "the whole record: found at least 0.40, proven 2.00" in told
     assert not any(one.alarm for one in (cost, tailoring, attacks))
 
@@ -56,7 +56,7 @@ def test_a_loss_is_called_a_loss_and_a_spread_a_spread() -> None:
     )
     wide = summary(COST, "none", none=aucs(0.7, 0.9), configured=aucs(0.8, 0.79))
     assert findings(measured(cost=wide))[0].headline == (
-        "What protection costs is lost in the spread of 2 splits: "
+        "The cost of protection is not significant over 2 splits: "
         "0.005 ± 1.334 of AUC (0.800 to 0.795)."
     )
     gain = summary(COST, "none", none=aucs(0.7, 0.71), configured=aucs(0.8, 0.81))

@@ -78,7 +78,7 @@ def config_text(**words: str) -> str:
         "test": "true",
         "held": "0.0",
         "neighbours": "replace-one",
-        "metrics": "uncovered",
+        "metrics": "outside-guarantee",
         **dict.fromkeys(("data", "budget", "privacy", "federation"), ""),
         **words,
     }

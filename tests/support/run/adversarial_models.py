@@ -394,7 +394,7 @@ def noised_sums(
         ),
         "budget.epsilon": 8.0,
         "budget.unit": "client" if client else "record",
-        "evaluation.metrics": "uncovered" if client else "paid",
+        "evaluation.metrics": "outside-guarantee" if client else "paid",
         "federation.model": f"{model}:factory",
         "federation.rounds": 2,
         # Long enough steps that updates of sites are clipped.

@@ -167,7 +167,8 @@ def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
     last = certificates[-1].entry
     return (
         f"{len(certificates)} certificates, {len(last.results)} rules each; "
-        f"{last.at_ceiling} of {last.applicable} applicable ones at their ceiling"
+        f"{last.at_ceiling} of {last.applicable} applicable ones with all the evidence "
+        "software can give"
     )
 
 

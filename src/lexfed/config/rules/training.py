@@ -145,7 +145,7 @@ def model_fits_target(config: Config) -> Iterator[Finding]:
 def test_rows_exist(config: Config) -> Iterator[Finding]:
     """Metrics can only be declared public or paid where there are test rows."""
     metrics = config.evaluation.metrics
-    if metrics != "uncovered" and config.data.test_size == 0:
+    if metrics != "outside-guarantee" and config.data.test_size == 0:
         what = f": `{metrics}` does nothing with `test_size = 0`"
         hint = "set `test_size` under `[data]`, for example to 0.2, or remove `metrics`"
         yield about(METRICS, what, hint, TEST_SIZE)
@@ -162,8 +162,8 @@ def metrics_have_a_budget(config: Config) -> Iterator[Finding]:
 def test_rows_are_not_covered(config: Config) -> Iterator[Finding]:
     """Remark that metrics on private test rows are outside the claim."""
     size = config.data.test_size
-    uncovered = config.evaluation.metrics == "uncovered"
-    if size > 0 and uncovered and not config.data.built_in:
+    outside = config.evaluation.metrics == "outside-guarantee"
+    if size > 0 and outside and not config.data.built_in:
         what = f" = {size}: metrics on these rows are not covered by the claim"
         hint = (
             'under `[evaluation]` set `metrics = "public"` if these rows may be known '

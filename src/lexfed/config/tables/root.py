@@ -221,7 +221,7 @@ class SketchesTable(ConfigTable):
 class EvaluationTable(ConfigTable):
     """`[evaluation]`: who pays for the metrics on the test rows."""
 
-    metrics: Literal["uncovered", "public", "paid"] = "uncovered"
+    metrics: Literal["outside-guarantee", "public", "paid"] = "outside-guarantee"
 
 
 class ReportTable(ConfigTable):

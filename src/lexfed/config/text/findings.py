@@ -45,6 +45,9 @@ def about(path: KeyPath, what: str, hint: str = "", *also: KeyPath) -> Finding:
 # send people looking for a typing mistake that they did not make.
 UNAVAILABLE_KEYS: tuple[KeyPath, ...] = (("sketch",), ("evaluation", "attacks"))
 UNAVAILABLE_VALUES: Mapping[KeyPath, str] = {("federation", "engine"): "flower"}
+RENAMED_VALUES: Mapping[KeyPath, Mapping[str, str]] = {
+    ("evaluation", "metrics"): {"uncovered": "outside-guarantee"},
+}
 NOT_AVAILABLE = "is not available in this version"
 
 _TO_ADD: Mapping[KeyPath, str] = {
@@ -193,6 +196,8 @@ def _unexpected(path: KeyPath, value: Any) -> Finding:
     if isinstance(value, str) and "enum" in node:
         near = did_you_mean(value, map(str, node["enum"]), "")
         hint = near if near.startswith("did you mean") else ""
+        if value in (renamed := RENAMED_VALUES.get(path, {})):
+            hint = f"it was renamed: write `{renamed[value]}`"
     name = f"`{dotted(path)}`: " if path else ""
     return Finding(path, f"{name}expected {expected}, got: {got}", hint)
 

@@ -197,7 +197,7 @@ def _cost(summaries: Summaries) -> EvaluationFinding:
     headline = f"Protection costs {amount(lost)} of {name} ({ends})."
     if lost is not None and not differs(lost):
         headline = (
-            f"What protection costs is lost in the spread of {splits(lost)}: "
+            f"The cost of protection is not significant over {splits(lost)}: "
             f"{amount(lost)} of {name} ({ends})."
         )
     elif lost is not None and lost.mean < 0:
@@ -248,7 +248,7 @@ def _tailoring(summaries: Summaries) -> EvaluationFinding:
     if gained is None or not differs(gained):
         over = "no splits" if gained is None else splits(gained)
         headline = (
-            f"What tailoring gains is lost in the spread of {over}: {amount(gained)} "
+            f"The gain of tailoring is not significant over {over}: {amount(gained)} "
             f"of {name} over uniform noise {equal}, {ends}."
         )
     else:
@@ -384,7 +384,7 @@ def _inference(summaries: Summaries) -> EvaluationFinding | None:
         )
     else:
         said = (
-            f"On {tried}, no attack is surely better than imputation, which has no "
+            f"On {tried}, no attack significantly beats imputation, which has no "
             f"model (AUC {three(imputed)})."
         )
     if excess <= 0:

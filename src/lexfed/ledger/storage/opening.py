@@ -46,7 +46,8 @@ def open_database(
         pin = pins.pin_of_file(state, path)
         if pin is not None:
             raise LedgerError(
-                f"the ledger `{path}` is gone; its {pin.head.sequence} rows are not",
+                f"the ledger file `{path}` is missing; {pin.head.sequence} rows of "
+                "it are on record",
                 "put back the file; if it is lost, `lexfed ledger restore` makes a new "
                 "one that begins with everything that was spent",
             )

@@ -54,8 +54,8 @@ def no_gains(dossier: Dossier) -> str:
 
 def metrics_kind(dossier: Dossier) -> str:
     """Return the kind of metrics on test rows: `evaluation.metrics`."""
-    kind = str(dossier.table("evaluation").get("metrics", "uncovered"))
-    return kind if kind in METRICS else "uncovered"
+    kind = str(dossier.table("evaluation").get("metrics", "outside-guarantee"))
+    return kind if kind in METRICS else "outside-guarantee"
 
 
 def metrics_note(dossier: Dossier) -> str:

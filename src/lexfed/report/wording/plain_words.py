@@ -50,7 +50,7 @@ MECHANISMS = {
 }
 
 METRICS = {
-    "uncovered": "measured on test rows, which the guarantee does not cover",
+    "outside-guarantee": "measured on test rows, which the guarantee does not cover",
     "public": "measured on test rows declared public",
     "paid": "measured under the budget, noised",
 }

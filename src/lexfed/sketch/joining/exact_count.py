@@ -9,7 +9,7 @@ second. Made-up keys that both know, as many on the answering side as noise says
 the count before it is known (docs/theory/sketches.md#counts-and-products).
 
 **Both must follow the protocol** and only be curious; against a side that does not,
-epsilon says nothing, and nobody can notice (docs/guide/joining.md).
+epsilon says nothing, and nobody can notice (docs/guide/overlap.md).
 
     question   from the asking side: the agreement, and its keys in disguise
     secret     stays there: what takes the disguise off again

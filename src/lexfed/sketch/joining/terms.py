@@ -220,4 +220,4 @@ def require_useful(
         f"with ε = {epsilon:g} for at most {size} people the noise hides whether half "
         "of them are shared or none"
     )
-    raise ConfigError([Problem("joining", what, hint)])
+    raise ConfigError([Problem("overlap", what, hint)])

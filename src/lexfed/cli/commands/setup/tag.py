@@ -247,8 +247,9 @@ def _summary(columns: Sequence["TaggedColumn"]) -> str:
     counts = Counter(tagged.suggestion.tier for tagged in columns)
     listed = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS if counts[tier])
     review = sum(tagged.suggestion.review for tagged in columns)
+    verb = "needs" if review == 1 else "need"
     return (
-        f"{len(columns)} columns: {listed}; {review} for a person to review\n"
+        f"{len(columns)} columns: {listed}; {review} {verb} review\n"
         "suggestions, not legal advice: `--explain COLUMN` shows why"
     )
 
@@ -363,7 +364,7 @@ def _acceptance(
         more = f" and {len(left) - len(names)} more" if len(left) > len(names) else ""
         listed = ", ".join(f"`{name}`" for name in names)
         lines.append(
-            f"for a person to review: {listed}{more}; look with "
+            f"still to review: {listed}{more}; look with "
             f"`lexfed tag {path} --explain NAME`, accept by name, or decide otherwise "
             "under `[law.columns]`"
         )

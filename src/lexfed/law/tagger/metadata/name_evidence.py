@@ -164,7 +164,7 @@ def evidence_of_terms(
         means = f" ({gloss})" if gloss and gloss != term else ""
         yield evidence_for(
             kind, meaning, weight,
-            f"the {kind} says `{term}`{means}, which is {meaning}",
+            f"`{term}`{means} in the {kind} matches: {meaning}",
             outright or (kind == "name" and _is_of_person(reading, hit)),
         )  # fmt: skip
 

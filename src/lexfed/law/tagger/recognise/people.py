@@ -134,7 +134,7 @@ def _sex(sample: Sample) -> Iterator[TagEvidence]:
     elif any(pair <= values <= pair | _OTHER_SEXES for pair in _SEX_CODES):
         yield _personal(4.0 if helped else 2.0, "the values are letters for sex")
     elif helped and values <= frozenset("0123456789") and len(values) <= 4:
-        yield _personal(2.0, "the name says sex, and the values are a few codes")
+        yield _personal(2.0, "the name matches sex, and the values are a few codes")
 
 
 def _age(sample: Sample) -> Iterator[TagEvidence]:
@@ -144,7 +144,7 @@ def _age(sample: Sample) -> Iterator[TagEvidence]:
         lambda value: bool(_NUMBER.fullmatch(value)) and float(value) <= 120.0
     )
     if share >= 0.9:
-        yield _personal(2.0, "the name says age, and the values are years of a life")
+        yield _personal(2.0, "the name matches age, and the values are years of a life")
 
 
 def year_of(value: str) -> int | None:
@@ -179,7 +179,9 @@ def _dates(sample: Sample) -> Iterator[TagEvidence]:
         return
     early, late = years[len(years) // 10], years[-1 - len(years) // 10]
     if helped:
-        yield _personal(4.0, "the name says birth, and the values are dates or years")
+        yield _personal(
+            4.0, "the name matches birth, and the values are dates or years"
+        )
     elif late - early >= DECADES and len(sample.distinct) >= 10:
         if sample.mentions(_DEATH_WORDS):
             return

@@ -74,7 +74,7 @@ def deploy_run(
     place = RunPlace(kit, place_run(kit, config_path, profile))
     if place.begun and not resuming:
         raise RunFolderError(
-            f"`{place.out}` holds a run already",
+            f"`{place.out}` already contains a run",
             "continue it with `--resume`, or choose another `run.name`",
         )
     done = finished_result(place.bundle().config, place.out) if place.begun else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed joining ask`, `answer`, `open`: two organisations, each a process."""
+"""`lexfed overlap ask`, `answer`, `open`: two organisations, each a process."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 def _process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lexfed", "joining", *words],
+        [sys.executable, "-m", "lexfed", "overlap", *words],
         cwd=folder,
         env={**os.environ, "XDG_STATE_HOME": str(folder / "state")},
         capture_output=True,
@@ -97,18 +97,18 @@ def answered(
     monkeypatch.chdir(ours)
     monkeypatch.setenv("XDG_STATE_HOME", "state")
     kept = ("--out", "our.question", "--secret", "our.secret")
-    said = lexfed("joining", "ask", "people.csv", *AGREED, *kept)
+    said = lexfed("overlap", "ask", "people.csv", *AGREED, *kept)
     assert "Nothing is spent" in said.err
     own = str(theirs / "people.csv")
     given = ("our.question", own, *AGREED, "--out", "their.answer")
-    said = lexfed("joining", "answer", *given)
+    said = lexfed("overlap", "answer", *given)
     assert "no ledger pays for this" in said.err
     assert "ε = 2 (pure), once" in said.err
     return ours
 
 
 def test_what_people_see(answered: Path, lexfed: Lexfed) -> None:
-    said = lexfed("joining", "open", "their.answer", "--secret", "our.secret")
+    said = lexfed("overlap", "open", "their.answer", "--secret", "our.secret")
     assert said.code == 0, said.err
     assert said.out.startswith("in both: ")
     assert said.out.rstrip().endswith("of your 120 people")
@@ -121,7 +121,7 @@ def test_the_number_for_the_other_side_has_noise_of_its_own(
     opened = ("their.answer", "--secret", "our.secret", "--json")
     told = set()
     for number in range(60):
-        said = lexfed("joining", "open", *opened, "--tell", f"{number}")
+        said = lexfed("overlap", "open", *opened, "--tell", f"{number}")
         assert said.code == 0, said.err
         told.add(json.loads(Path(f"{number}").read_bytes())["in_both"])
     assert len(told) > 1
@@ -136,11 +136,11 @@ def test_a_ceiling_refuses_before_anything_is_answered_or_told(
     with closing(place.open()) as ledger:
         set_ceiling(ledger, "record", Ceiling.of(0.5, 1e-6), "enough")
     given = ("our.question", "people.csv", *AGREED, "--out", "other.answer")
-    said = lexfed("joining", "answer", *given, *paid)
+    said = lexfed("overlap", "answer", *given, *paid)
     assert said.code == 3
     assert not Path("other.answer").exists()
     opened = ("their.answer", "--secret", "our.secret", "--tell", "number")
-    said = lexfed("joining", "open", *opened, *paid)
+    said = lexfed("overlap", "open", *opened, *paid)
     assert said.code == 3
     assert said.out == ""
     assert not Path("number").exists()
@@ -159,16 +159,16 @@ def test_mistakes_are_told_before_anything_is_paid(
         (odd, "`epsilon`"),
     ):
         given = ("our.question", "people.csv", *words, "--out", "x", *paid)
-        found = lexfed("joining", "answer", *given)
+        found = lexfed("overlap", "answer", *given)
         assert found.code == 2
         assert said in found.err
     kept = ("--out", "x", "--secret", "y")
-    found = lexfed("joining", "ask", "people.csv", *few, *kept)
+    found = lexfed("overlap", "ask", "people.csv", *few, *kept)
     assert (found.code, "more people than" in found.err) == (2, True)
-    found = lexfed("joining", "open", "our.question", "--secret", "our.secret")
+    found = lexfed("overlap", "open", "our.question", "--secret", "our.secret")
     assert (found.code, "no answer of a joining" in found.err) == (2, True)
     kept = ("--out", "second.question", "--secret", "second.secret")
-    lexfed("joining", "ask", "people.csv", *AGREED, *kept)
-    found = lexfed("joining", "open", "their.answer", "--secret", "second.secret")
+    lexfed("overlap", "ask", "people.csv", *AGREED, *kept)
+    found = lexfed("overlap", "open", "their.answer", "--secret", "second.secret")
     assert (found.code, "answers another question" in found.err) == (2, True)
     assert not {"x", "y", "ledgers"} & {path.name for path in Path().iterdir()}

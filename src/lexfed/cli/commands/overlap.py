@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed joining`: how many people two organisations share, before they join.
+"""`lexfed overlap`: how many people two organisations share, before they join.
 
 `sketch` and `compare` need no trust in the other side; `ask`, `answer` and `open` count
 by private set intersection, for a side that follows the protocol. An output file is
@@ -53,10 +53,10 @@ LedgerSiteOption = Annotated[
 OPEN, SECRET = 0o666, 0o600
 """Permissions of a file: for those whom the user's mask allows, or the owner only."""
 
-joining = command_group("Count the people that two organisations share.")
+overlap = command_group("Count the people that two organisations share.")
 
 
-@joining.command()
+@overlap.command()
 def sketch(
     people: PeopleArgument,
     key: KeyColumnOption,
@@ -91,7 +91,7 @@ def sketch(
     )
 
 
-@joining.command()
+@overlap.command()
 def compare(
     left: Annotated[Path, Argument(help="One sketch.", readable=False)],
     right: Annotated[Path, Argument(help="The other one.", readable=False)],
@@ -113,7 +113,7 @@ def compare(
         print(line)
 
 
-@joining.command()
+@overlap.command()
 def ask(
     people: PeopleArgument,
     key: KeyColumnOption,
@@ -137,7 +137,7 @@ def ask(
     talk.say("Nothing is spent: whoever has not the secret sees random numbers")
 
 
-@joining.command()
+@overlap.command()
 def answer(
     question: Annotated[Path, Argument(help="Their question.", readable=False)],
     people: PeopleArgument,
@@ -171,7 +171,7 @@ def answer(
     )
 
 
-@joining.command("open")
+@overlap.command("open")
 def open_(
     answer: Annotated[Path, Argument(help="Their answer.", readable=False)],
     secret: Annotated[
@@ -241,8 +241,8 @@ def _paying_ledger(
 
 
 def _out_of_range(error: ValueError) -> ConfigError:
-    hint = "`lexfed joining --help` lists what it takes"
-    return ConfigError([Problem("joining", str(error), hint)])
+    hint = "`lexfed overlap --help` shows the options"
+    return ConfigError([Problem("overlap", str(error), hint)])
 
 
 def _agreement(size: int, epsilon: float) -> "Agreement":

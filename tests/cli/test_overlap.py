@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed joining`: sketches of people, what they share, and who paid."""
+"""`lexfed overlap`: sketches of people, what they share, and who paid."""
 
 import json
 import os
@@ -38,14 +38,14 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _sketches(lexfed: Lexfed) -> None:
     for file, out in (("ours.csv", "a.sketch"), ("theirs.parquet", "b.sketch")):
-        said = lexfed("joining", "sketch", file, *AGREED, "--out", out)
+        said = lexfed("overlap", "sketch", file, *AGREED, "--out", out)
         assert said.code == 0, said.err
 
 
 def test_two_organisations_compare_their_people(lexfed: Lexfed) -> None:
     """6 deviations, about 45 people: false with probability below 1e-8."""
     _sketches(lexfed)
-    said = lexfed("joining", "compare", "a.sketch", "b.sketch", "--json")
+    said = lexfed("overlap", "compare", "a.sketch", "b.sketch", "--json")
     assert said.code == 0, said.err
     found = json.loads(said.out)
     spread = found["both"]["variance"] ** 0.5
@@ -60,7 +60,7 @@ def test_two_organisations_compare_their_people(lexfed: Lexfed) -> None:
 
 def test_the_table_that_people_see(lexfed: Lexfed) -> None:
     _sketches(lexfed)
-    said = lexfed("joining", "compare", "a.sketch", "b.sketch")
+    said = lexfed("overlap", "compare", "a.sketch", "b.sketch")
     lines = said.out.splitlines()
     assert lines[0].strip() == "95 % interval"
     assert [line.split("  ")[0] for line in lines[1:8]] == [
@@ -78,7 +78,7 @@ def test_the_table_that_people_see(lexfed: Lexfed) -> None:
 
 
 def test_what_is_said_to_the_owner_of_the_people(lexfed: Lexfed) -> None:
-    said = lexfed("joining", "sketch", "ours.csv", *AGREED, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "ours.csv", *AGREED, "--out", "a.sketch")
     assert "ours.csv: 951 rows, 1 without a key, 900 different people" in said.err
     assert "no ledger pays for this" in said.err
     assert "ε = 2 (pure), once" in said.err
@@ -89,7 +89,7 @@ def test_what_is_said_to_the_owner_of_the_people(lexfed: Lexfed) -> None:
 
 def test_gaussian_noise_with_a_delta(lexfed: Lexfed) -> None:
     wide = [*AGREED, "--delta", "1e-6"]
-    said = lexfed("joining", "sketch", "ours.csv", *wide, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "ours.csv", *wide, "--out", "a.sketch")
     assert "ε = 2 (δ = 1e-06), once" in said.err
     sketch = OfferedSketch.from_bytes(Path("a.sketch").read_bytes())
     assert (sketch.noise.kind, sketch.delta) == ("gaussian", 1e-6)
@@ -101,7 +101,7 @@ def test_noise_that_can_be_repeated_is_named(lexfed: Lexfed) -> None:
         people = people_of(f"{n}" for n in range(500))
         made = offer(terms, exact_tables(terms, people), SeededSource(1, name))
         Path(name).write_bytes(made.to_bytes())
-    said = lexfed("joining", "compare", "a", "b")
+    said = lexfed("overlap", "compare", "a", "b")
     assert "NOT PRIVATE: the noise of b can be repeated" in said.out
 
 
@@ -109,7 +109,7 @@ PAID = ("--ledgers", "ledgers", "--site", "north")
 
 
 def test_the_ledger_of_runs_pays_and_refuses(lexfed: Lexfed) -> None:
-    said = lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "ours.csv", *AGREED, *PAID, "--out", "a.sketch")
     assert said.code == 0, said.err
     assert "no ledger" not in said.err
     purse = LedgerPlace(Path("ledgers"), "north", "ours.csv")
@@ -120,7 +120,7 @@ def test_the_ledger_of_runs_pays_and_refuses(lexfed: Lexfed) -> None:
         assert gaussian_of(2.0 * (1 - 1e-6)) < mu <= gaussian_of(2.0)
         assert "special:gdp" not in ledger.book().meters
         set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "enough")
-    said = lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID, "--out", "b.sketch")
+    said = lexfed("overlap", "sketch", "ours.csv", *AGREED, *PAID, "--out", "b.sketch")
     assert said.code == 3
     assert "ledger of `north` refuses" in said.err
     assert not Path("b.sketch").exists()
@@ -130,7 +130,7 @@ def test_the_ledger_of_runs_pays_and_refuses(lexfed: Lexfed) -> None:
 def test_a_file_without_sites_is_paid_by_the_ledger_of_all_parts(
     lexfed: Lexfed,
 ) -> None:
-    lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID[:2], "--out", "a.sketch")
+    lexfed("overlap", "sketch", "ours.csv", *AGREED, *PAID[:2], "--out", "a.sketch")
     path = LedgerPlace(Path("ledgers"), "all parts", "ours.csv").path
     ledger = LastingLedger.open(path)
     assert ledger.head().sequence == 2
@@ -143,7 +143,7 @@ def test_nothing_is_paid_for_a_file_that_cannot_be_written(lexfed: Lexfed) -> No
         ("a.sketch", "`a.sketch` exists already"),
         ("none/a.sketch", "cannot write `none/a.sketch`: no such file or directory"),
     ):
-        said = lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID, "--out", out)
+        said = lexfed("overlap", "sketch", "ours.csv", *AGREED, *PAID, "--out", out)
         assert said.code == 2
         assert words in said.err
     assert Path("a.sketch").read_text() == "precious"
@@ -166,7 +166,7 @@ def test_mistakes_are_told_before_anything_is_paid(
 ) -> None:
     given = dict(zip(AGREED[::2], AGREED[1::2], strict=True)) | changed
     options = [word for pair in given.items() for word in pair]
-    said = lexfed("joining", "sketch", "ours.csv", *options, *PAID, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "ours.csv", *options, *PAID, "--out", "a.sketch")
     assert said.code == code
     assert words in said.err
     assert not Path("a.sketch").exists()
@@ -175,24 +175,24 @@ def test_mistakes_are_told_before_anything_is_paid(
 
 
 def test_files_and_columns_that_cannot_be_read(lexfed: Lexfed) -> None:
-    said = lexfed("joining", "sketch", "none.csv", *AGREED, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "none.csv", *AGREED, "--out", "a.sketch")
     assert (said.code, "file not found" in said.err) == (2, True)
     days = pd.DataFrame({"email": pd.to_datetime(["2020-01-01", "2021-01-01"])})
     days.to_parquet("days.parquet")
-    said = lexfed("joining", "sketch", "days.parquet", *AGREED, "--out", "a.sketch")
+    said = lexfed("overlap", "sketch", "days.parquet", *AGREED, "--out", "a.sketch")
     assert (said.code, "another type" in said.err) == (2, True)
-    said = lexfed("joining", "compare", "none", "none")
+    said = lexfed("overlap", "compare", "none", "none")
     assert (said.code, "none: no such file" in said.err) == (2, True)
     with open("long", "wb") as file:
         os.truncate(file.fileno(), 2**24)
-    said = lexfed("joining", "compare", "long", "long")
+    said = lexfed("overlap", "compare", "long", "long")
     assert (said.code, "longer than any such file" in said.err) == (2, True)
 
 
 def test_other_seeds_are_refused_by_name(lexfed: Lexfed) -> None:
     _sketches(lexfed)
     other = [*AGREED[:4], "--seed", "6", *AGREED[6:]]
-    lexfed("joining", "sketch", "ours.csv", *other, "--out", "c.sketch")
-    said = lexfed("joining", "compare", "a.sketch", "c.sketch")
+    lexfed("overlap", "sketch", "ours.csv", *other, "--out", "c.sketch")
+    said = lexfed("overlap", "compare", "a.sketch", "c.sketch")
     assert said.code == 2
     assert "c.sketch: the seed of the hashes differs: 6, not 5" in said.err
