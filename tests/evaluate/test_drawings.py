@@ -9,6 +9,7 @@ import pytest
 
 from lexfed.evaluate.harness.summary import Summary, summarise
 from lexfed.evaluate.harness.tables import Job, Result
+from lexfed.evaluate.results.budget_panels import Panel, budget_panels
 from lexfed.evaluate.results.figures import draw, end_labels, learning_lines, series
 from support.evaluation.results import result_of, table_of
 
@@ -173,3 +174,18 @@ def test_learning_is_drawn_from_the_paths_of_all_seeds() -> None:
     (drawn,) = draw(summary).values()
     assert {"quick", "slow", "1", "2", "4", "8"} <= set(words(drawn))
     assert "none" not in words(drawn)
+
+
+def test_panels_print_what_was_spent_of_what() -> None:
+    drawn = budget_panels(
+        [
+            Panel("whole record", [(1, 0.5), (2, 1.9999999)], 2.0),
+            Panel("special columns", [(1, 0.0), (2, 0.123)], None),
+            Panel("personal columns", [], 1.0),
+        ],
+        4,
+    )
+    root = ET.fromstring(str(drawn))  # noqa: S314 - our own bytes
+    said = {each.text for each in root.iter("text")}
+    assert {"ε 2.00 of 2.00", "ε 0.13", "ε 0.00 of 1.00"} <= said
+    assert len(root.findall("polyline")) == 2

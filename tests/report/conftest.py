@@ -4,6 +4,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -26,10 +27,19 @@ from lexfed.report.dossier import Dossier, build_dossier
 from support.audit import worlds as audit_worlds
 from support.audit.worlds import COORDINATOR, LOG, FakeRun, fake_run, sha256
 
-RESULT = {
+RESULT: dict[str, Any] = {
     "metrics": {"auc": 0.8364, "accuracy": 0.79},
     "gains": {"personal": 0.7, "special": 0.8364},
+    "held_out": {
+        "rows": 100,
+        "majority": 0.6,
+        "classes": ["no", "yes"],
+        "confusion": [[50, 10], [11, 29]],
+        "threshold": 0.5,
+        "groups": [[0.1, 24, 1], [0.4, 20, 5], [0.6, 11, 14], [0.9, 5, 20]],
+    },
 }
+SPELLS = '"><img src=x onerror=alert(2)></svg><style>*{display:none}</style>\u202e\x1b'
 METRICS = (
     "round,stage,auc,accuracy\n1,personal,0.6,0.7\n2,personal,0.7,0.7\n"
     "3,special,0.8,0.78\n4,special,0.8364,0.79\n"
@@ -131,6 +141,15 @@ def early_run() -> FakeRun:
     run.files["state.safetensors"] = b"state after round 3"
     digest = run.put(run.files["claim.json"])
     run.edit(CompletionEntry, rounds=3, released=3, early=True, claim=digest)
+    return run
+
+
+def hostile_run() -> FakeRun:
+    """Return a run whose files beside the log were written by somebody hostile."""
+    run = measured(fake_run())
+    names = ["</td></table><script>alert(1)</script>" + "x" * 200, SPELLS]
+    changes = {"held_out": {**RESULT["held_out"], "classes": names}, "notes": [SPELLS]}
+    run.files["result.json"] = json.dumps({**RESULT, **changes}).encode()
     return run
 
 

@@ -16,6 +16,7 @@ from report.conftest import (
     broken_run,
     certified,
     early_run,
+    hostile_run,
     measured,
     refused_run,
     told_run,
@@ -23,6 +24,7 @@ from report.conftest import (
 from support.audit.worlds import FakeRun, fake_run
 from support.browser import (
     IN_BROWSER,
+    check_accessible,
     check_nothing_sticks_out,
     check_silent_and_offline,
 )
@@ -35,6 +37,7 @@ RUNS: dict[str, FakeRun] = {
     "refused": refused_run(),
     "interrupted": broken_run(),
     "test": fake_run(test=True),
+    "hostile": hostile_run(),
 }
 A4 = (595.0, 842.0)
 """Points; PDF files may be off by one."""
@@ -53,12 +56,41 @@ def test_the_page_says_nothing_and_asks_nobody(
     check_silent_and_offline(browser, page_file)
 
 
-@pytest.mark.parametrize(("width", "media"), [(1100, "screen"), (380, "screen"),
+@pytest.mark.parametrize(("width", "media"), [(1100, "screen"), (360, "screen"),
                                               (673, "print")])  # fmt: skip
 def test_nothing_sticks_out(
     width: int, media: str, browser: Browser, page_file: Path
 ) -> None:
     check_nothing_sticks_out(browser, page_file, width, media)
+
+
+def test_everybody_can_read_it(browser: Browser, page_file: Path) -> None:
+    check_accessible(browser, page_file)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_words_in_charts_keep_their_size_and_their_distance(
+    width: int, browser: Browser, page_file: Path
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(page_file.as_uri())
+    sizes, meeting = page.evaluate(
+        """() => {
+            const charts = [...document.querySelectorAll('svg.chart')]
+            const boxes = charts.map(c => [...c.querySelectorAll('text')].map(
+                t => [t.textContent, t.getBoundingClientRect()]))
+            const meets = (a, b) => a.left < b.right && b.left < a.right
+                && a.top + 3 < b.bottom && b.top + 3 < a.bottom
+            return [
+                boxes.flat().map(([_, box]) => box.height),
+                boxes.flatMap(all => all.flatMap(([s, a], i) => all.slice(i + 1)
+                    .filter(([_, b]) => meets(a, b)).map(([t, _]) => s + ' | ' + t))),
+            ]
+        }"""
+    )
+    assert meeting == []
+    assert all(11 <= size <= 17 for size in sizes)
+    page.close()
 
 
 def test_text_is_dark_on_light_and_needs_no_colour(

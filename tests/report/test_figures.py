@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 from lexfed.report.markup.svg import (
     AxisScale,
-    Panel,
     bar,
-    budget_panels,
     figure,
-    metric_curve,
     steps,
     text,
     ticks,
@@ -24,38 +21,6 @@ NUMBERS = st.floats(-1e6, 1e6)
 
 def _parsed(drawing: object) -> ElementTree.Element:
     return ElementTree.fromstring(str(drawing))  # noqa: S314 - our own bytes
-
-
-def _words(drawing: object) -> list[str]:
-    return [node.text or "" for node in _parsed(drawing).iter("text")]
-
-
-def test_panels_print_what_was_spent_of_what() -> None:
-    drawn = budget_panels(
-        [
-            Panel("whole record", [(1, 0.5), (2, 1.9999999)], 2.0),
-            Panel("special columns", [(1, 0.0), (2, 0.123)], None),
-            Panel("personal columns", [], 1.0),
-        ],
-        4,
-    )
-    words = _words(drawn)
-    assert "ε 2.00 of 2.00" in words
-    assert "ε 0.13" in words
-    assert "ε 0.00 of 1.00" in words
-    assert len(_parsed(drawn).findall("polyline")) == 2
-
-
-def test_a_curve_marks_where_tiers_begin() -> None:
-    rounds = [(1, "", 0.5), (2, "personal", 0.6), (3, "special", 0.7)]
-    words = _words(metric_curve("AUC", rounds, 3))
-    assert "personal" in words
-    assert "special" in words
-    assert "AUC 0.700" in words
-
-
-def test_a_flat_curve_is_drawn() -> None:
-    assert "rmse 0.000" in _words(metric_curve("rmse", [(1, "", 0.0), (2, "", 0.0)], 9))
 
 
 @pytest.mark.parametrize(("share", "width"), [(0.5, "50"), (2.0, "100"), (-1.0, "0")])

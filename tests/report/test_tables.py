@@ -168,7 +168,7 @@ def test_secret_participants_stay_secret(dossier_of: MakeDossier) -> None:
 def test_without_privacy_rounds_have_no_scopes(dossier_of: MakeDossier) -> None:
     dossier = dossier_of(fake_run(mechanism="none"))
     assert spending.scopes(dossier.rounds) == ()
-    assert spending.panels(dossier.rounds) == []
+    assert spending.curves(dossier.rounds) == []
     assert spending.accountant(dossier.rounds) == ""
     assert noise_rows(dossier.rounds) == ()
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 from lexfed.report.documents.run_documents import find_browser
@@ -43,6 +44,16 @@ def check_silent_and_offline(browser: Browser, path: Path) -> None:
     assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
     assert page.locator("h1").count() == 1
     page.close()
+
+
+def check_accessible(browser: Browser, path: Path) -> None:
+    """No rule of axe-core is violated, on a desk and on a phone."""
+    for width, height in ((1280, 900), (390, 844)):
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(path.as_uri())
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        page.close()
 
 
 def check_nothing_sticks_out(

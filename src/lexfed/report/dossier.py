@@ -37,6 +37,7 @@ from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease
+from lexfed.report.held_out_scores import HeldOutScores, read_held_out
 from lexfed.toml_text import parse_toml
 
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
@@ -49,7 +50,8 @@ class RunMetrics:
     """Numbers on test rows; `metric` names the deciding one, if any was measured.
 
     `gains` has it with the towers up to each tier, `by_round` after each round and
-    stage; `notes` are of the run about itself.
+    stage; `notes` are of the run about itself; `held_out` is what curves are drawn
+    from.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class RunMetrics:
     by_round: tuple[tuple[int, str, float], ...] = ()
     metric: str = ""
     notes: tuple[str, ...] = ()
+    held_out: HeldOutScores | None = None
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,8 @@ def read_run_metrics(folder: Path) -> RunMetrics:
     verdict = [plain.get("verdict")] if plain.get("verdict") else []
     listed = (verdict, plain.get("notes"), plain.get("sketched"))
     notes = tuple(word for words in listed for word in _words(words))
-    return RunMetrics(metrics, gains, rounds, metric, notes)
+    held_out = read_held_out(plain.get("held_out"))
+    return RunMetrics(metrics, gains, rounds, metric, notes, held_out)
 
 
 def _json(path: Path) -> Mapping[str, object]:

@@ -19,10 +19,9 @@ from lexfed.evaluate.harness.summary import (
     estimate,
 )
 from lexfed.evaluate.harness.tables import Result
+from lexfed.evaluate.results.budget_panels import Panel, budget_panels
 from lexfed.report.markup.svg import (
     AxisScale,
-    Panel,
-    budget_panels,
     dot,
     figure,
     line,

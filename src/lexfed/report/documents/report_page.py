@@ -19,7 +19,6 @@ from lexfed.audit.entries import (
 from lexfed.audit.rules import CANNOT
 from lexfed.report.dossier import Dossier, planned_releases
 from lexfed.report.markup import page_templates
-from lexfed.report.markup.svg import budget_panels
 from lexfed.report.sections import guarantee, spending, tier_gains
 from lexfed.report.sections.certificate import certificate
 from lexfed.report.sections.column_table import column_count, column_rows
@@ -33,6 +32,7 @@ from lexfed.report.sections.log_entries import (
     readable_time,
 )
 from lexfed.report.sections.processing_record import processing
+from lexfed.report.sections.result import COVER, key_figures, measured_result
 from lexfed.report.sections.spending import noise_rows
 from lexfed.report.wording.plain_words import ACCOUNTANTS, UNITS, scope_name
 from lexfed.report.wording.rounding import delta
@@ -62,6 +62,9 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         **shared_values(dossier),
         "controller": dossier.controller,
         "headline": headline(dossier),
+        "figures": key_figures(dossier),
+        "result": measured_result(dossier),
+        "cover": COVER[tier_gains.metrics_kind(dossier)],
         "checks": dossier.verdict.checks,
         "identity": identity(dossier),
         "mechanism": "none" if policy is None else policy.mechanism,
@@ -75,6 +78,8 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "no_gains": tier_gains.no_gains(dossier),
         "metrics_note": tier_gains.metrics_note(dossier),
         "curve": tier_gains.curve(dossier),
+        "last_value": tier_gains.last_value(dossier),
+        "has_baseline": dossier.measured.metric in tier_gains.BASELINES,
         "run_notes": dossier.measured.notes,
         **_spending(dossier),
         **_path(dossier),
@@ -108,7 +113,7 @@ def _spending(dossier: Dossier) -> dict[str, Any]:
     rounds = dossier.rounds
     all_events = spending.events(dossier.records)
     keys = spending.scopes(rounds)
-    panels = spending.panels(rounds)
+    planned = max(dossier.planned, len(rounds))
     policy = dossier.entry(PolicyEntry)
     small = None if policy is None else policy.delta
     return {
@@ -117,9 +122,9 @@ def _spending(dossier: Dossier) -> dict[str, Any]:
         "stages": spending.stages(rounds),
         "scope_keys": keys,
         "scope_names": [scope_name(key) for key in keys],
-        "panels": budget_panels(panels, max(dossier.planned, len(rounds)))
-        if panels
-        else None,
+        "staircases": [
+            (curve, curve.drawn(planned)) for curve in spending.curves(rounds)
+        ],
         "planned": dossier.planned,
         "plan_total": spending.plan_total(rounds, dossier.entry(BudgetPlan)),
         "accountant": ACCOUNTANTS.get(spending.accountant(rounds), "no accountant"),

@@ -22,7 +22,8 @@ from lexfed.audit.entries import (
 from lexfed.audit.entries.envelopes import RecordedEntry
 from lexfed.audit.log.evidence import IndexedEntry
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.report.markup.svg import Panel, bar
+from lexfed.report.markup.charts import SpendingCurve
+from lexfed.report.markup.svg import bar
 from lexfed.report.wording.plain_words import TIERS, scope_name, tier_name
 from lexfed.report.wording.rounding import round_down_all, round_up, round_up_all
 
@@ -133,15 +134,19 @@ def plan_total(rounds: Rounds, plan: BudgetPlan | None) -> dict[str, str]:
     return {name: round_up(prices[name]) for name in scopes(rounds) if name in prices}
 
 
-def panels(rounds: Rounds) -> list[Panel]:
-    """Return one panel per scope, the record first."""
+def curves(rounds: Rounds) -> list[SpendingCurve]:
+    """Return one curve per scope, the record first.
+
+    Each is drawn on a scale of its own: the record's epsilon and a tier's belong to
+    different relations and must not be compared on one axis.
+    """
     drawn = []
     for name in scopes(rounds):
         entries = [each.entry for each in rounds]
         spent = [(each.round, float(_spent(each).get(name, "0"))) for each in entries]
         limit = entries[-1].budgets.get(name)  # type: ignore[call-overload]
         bound = None if limit is None else float(limit)
-        drawn.append(Panel(scope_name(name), spent, bound))
+        drawn.append(SpendingCurve(scope_name(name), spent, bound))
     return drawn
 
 

@@ -7,9 +7,12 @@ from markupsafe import Markup
 
 from lexfed.audit.entries import PolicyEntry
 from lexfed.report.dossier import Dossier
-from lexfed.report.markup.svg import metric_curve
+from lexfed.report.markup.charts import metric_curve
 from lexfed.report.wording.plain_words import METRICS, tier_name
 from lexfed.report.wording.rounding import count
+
+BASELINES = {"auc": 0.5, "r2": 0.0}
+"""Metrics of a model that tells nothing, where that is a fixed number."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,14 @@ def curve(dossier: Dossier) -> Markup | None:
     }
     marked = [(number, reads.get(number, ""), value) for number, _, value in rows]
     planned = max(dossier.planned, rows[-1][0])
-    return metric_curve(metric_name(dossier), marked, planned)
+    baseline = BASELINES.get(dossier.measured.metric)
+    return metric_curve(metric_name(dossier), marked, planned, baseline)
+
+
+def last_value(dossier: Dossier) -> str:
+    """Return the metric after the last round; empty where it was not measured."""
+    rows = dossier.measured.by_round
+    return f"{rows[-1][2]:.3f}" if rows else ""
 
 
 def metric_name(dossier: Dossier) -> str:

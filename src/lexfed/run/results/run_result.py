@@ -15,6 +15,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import RunFolder
 from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
+from lexfed.run.results.held_out import held_out_groups
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
 from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
 from lexfed.run.results.outlook import result_outlook
@@ -33,6 +34,7 @@ class RunResult:
         outlook: the cap that binds, and the signal of each tower by its released
             rounds, as `to_json` prints them.
         verdict: the sentence that noise decided the result; empty if it did not.
+        held_out: test rows in groups of like score, paid for as the metrics are.
     """
 
     folder: Path
@@ -48,6 +50,7 @@ class RunResult:
     sketched: tuple[str, ...] = ()
     outlook: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
+    held_out: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result under its fixed names."""
@@ -58,6 +61,7 @@ class RunResult:
             "not_covered": [] if self.claim is None else list(self.claim.not_covered),
             "metrics": dict(self.metrics),
             "gains": dict(self.gains),
+            "held_out": dict(self.held_out),
             "rounds": self.rounds,
             "lost": self.lost,
             "stopped": self.stopped,
@@ -98,6 +102,7 @@ def finish(
         sketched=sketch_notes(priced, progress),
         outlook=outlook.to_json(),
         verdict=outlook.verdict,
+        held_out=held_out_groups(priced, progress.model, progress.memory),
     )
     written = None if claim is None else dump_claim(claim)
     model = towers.to_bytes(progress.model, {"claim": written})
@@ -137,6 +142,7 @@ def read_result(folder: Path) -> RunResult:
             sketched=tuple(plain.get("sketched", ())),
             outlook={n: plain[n] for n in ("cap", "signals") if n in plain},
             verdict=str(plain.get("verdict", "")),
+            held_out=plain.get("held_out", {}),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error
