@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexfed.report.documents.report_page import render
 from lexfed.report.held_out_scores import HeldOutScores, ScoreGroup, read_held_out
 from lexfed.report.sections.result import key_figures, measured_result, wilson
 from report.conftest import RESULT, MakeDossier, measured
@@ -124,6 +125,17 @@ def test_metrics_of_older_runs_have_no_curves(dossier_of: MakeDossier) -> None:
 
 def test_without_metrics_there_is_no_result(dossier_of: MakeDossier) -> None:
     assert measured_result(dossier_of(fake_run())) is None
+
+
+def test_noise_that_decided_is_said_before_the_numbers(
+    dossier_of: MakeDossier,
+) -> None:
+    run = with_result(fake_run(), verdict="noise decided this result: <b>")
+    page = render(dossier_of(run), "5a" * 32).decode()
+    said = page.index("noise decided this result: &lt;b&gt;")
+    assert page.index('id="result"') < said < page.index("Without a model")
+    odd = render(dossier_of(with_result(fake_run(), verdict=["x"])), "5a" * 32)
+    assert b'class="alarm"' not in odd
 
 
 def test_key_figures_say_what_each_rests_on(dossier_of: MakeDossier) -> None:

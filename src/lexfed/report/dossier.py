@@ -51,7 +51,7 @@ class RunMetrics:
 
     `gains` has it with the towers up to each tier, `by_round` after each round and
     stage; `notes` are of the run about itself; `held_out` is what curves are drawn
-    from.
+    from; `verdict` says that noise decided, if it did.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -60,6 +60,7 @@ class RunMetrics:
     metric: str = ""
     notes: tuple[str, ...] = ()
     held_out: HeldOutScores | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -229,11 +230,18 @@ def read_run_metrics(folder: Path) -> RunMetrics:
     gains = _numbers(plain.get("gains"))
     names, rounds = _rows(folder / "metrics.csv")
     metric = next(iter(metrics), names[0] if names else "")
-    verdict = [plain.get("verdict")] if plain.get("verdict") else []
-    listed = (verdict, plain.get("notes"), plain.get("sketched"))
-    notes = tuple(word for words in listed for word in _words(words))
+    notes = (*_words(plain.get("notes")), *_words(plain.get("sketched")))
+    verdict = plain.get("verdict")
     held_out = read_held_out(plain.get("held_out"))
-    return RunMetrics(metrics, gains, rounds, metric, notes, held_out)
+    return RunMetrics(
+        metrics=metrics,
+        gains=gains,
+        by_round=rounds,
+        metric=metric,
+        notes=notes,
+        held_out=held_out,
+        verdict=verdict if isinstance(verdict, str) else "",
+    )
 
 
 def _json(path: Path) -> Mapping[str, object]:

@@ -64,6 +64,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "headline": headline(dossier),
         "figures": key_figures(dossier),
         "result": measured_result(dossier),
+        "verdict": dossier.measured.verdict,
         "cover": COVER[tier_gains.metrics_kind(dossier)],
         "checks": dossier.verdict.checks,
         "identity": identity(dossier),
