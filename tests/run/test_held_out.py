@@ -76,7 +76,7 @@ def test_a_paid_histogram_is_read_without_negative_counts() -> None:
     assert read_held_out(found) is not None
 
 
-@pytest.mark.parametrize("metrics", ["uncovered", "paid"])
+@pytest.mark.parametrize("metrics", ["outside-guarantee", "paid"])
 def test_a_run_keeps_them_beside_its_log(
     metrics: str, tmp_path: Path, priced_of: PricedOf, monkeypatch: Any
 ) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of a run: key figures, metrics beside a baseline, curves, confusion.
 
-What rests on test rows is the word of whoever ran it and says so; nothing here is
+What rests on test rows is self-reported and says so; nothing here is
 proven by the log but the figures of the guarantee.
 """
 
@@ -20,7 +20,7 @@ from lexfed.report.wording.plain_words import TIERS, UNITS, tier_name
 from lexfed.report.wording.rounding import count, round_up
 
 COVER = {
-    "uncovered": "outside the guarantee",
+    "outside-guarantee": "outside the guarantee",
     "public": "on public test rows",
     "paid": "paid for, noised",
 }
