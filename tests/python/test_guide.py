@@ -25,6 +25,14 @@ def test_a_frame_and_keywords(place: Path, patients: pd.DataFrame) -> None:
     assert result.folder == Path("runs/table")
 
 
+def test_an_estimator(
+    place: Path, patients: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = patients["died"].map({0: "no", 1: "yes"})
+    _run("python:sklearn", X=patients.drop(columns="died"), y=ends)
+    assert capsys.readouterr().out
+
+
 def test_a_file(
     place: Path, patients: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,21 @@ class RunRequest:
     path: Path
     tables: tuple[MemoryTable, ...] = ()
 
+    @classmethod
+    def of_tables(
+        cls,
+        tables: Mapping[str, Any],
+        name: str,
+        path: Path,
+        frames: tuple[MemoryTable, ...],
+    ) -> "RunRequest":
+        """Return the request of a configuration in memory, called `name` in messages.
+
+        `ConfigError` has every problem of it.
+        """
+        plain = _plain(tables)
+        return cls(from_mapping(plain, name), tomlkit.dumps(plain), path, frames)
+
     @property
     def folder(self) -> Path:
         """The run folder."""
@@ -85,10 +100,10 @@ def requested(
     names = (
         [f"{FRAME}{name}" for name in source] if by_site else [data_set_name(settings)]
     )
-    tables = _plain(configuration_tables(settings, names, by_site))
-    found = from_mapping(tables, _CALL)
-    frames = memory_tables(source, names)
-    return RunRequest(found, tomlkit.dumps(tables), Path("lexfed.toml"), frames)
+    tables = configuration_tables(settings, names, by_site)
+    return RunRequest.of_tables(
+        tables, _CALL, Path("lexfed.toml"), memory_tables(source, names)
+    )
 
 
 def memory_tables(source: TableGiven, names: Sequence[str]) -> tuple[MemoryTable, ...]:

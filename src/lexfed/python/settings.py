@@ -3,7 +3,8 @@
 
 Nothing is taken from the data: a range, a list of categories or a tier that nobody
 states is refused. What the keywords leave out has the value that a configuration
-without the key has; only `delta`, `sites` and the name of the run have one here.
+without the key has; only `delta`, `sites` and the name of the run have one here, and
+the model is linear where the target is a number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,8 @@ def configuration_tables(
         "budget": budget,
         "federation": {"engine": "inprocess"},
     }
+    if data["columns"].get(settings["target"], {}).get("kind") == "number":
+        tables["federation"]["model"] = "linear"
     if "out" in settings:
         tables["run"]["out"] = str(settings["out"])
     for key, value in settings.get("more", {}).items():
@@ -217,5 +220,5 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     table[last] = value
 
 
-_DEFAULTS = {"engine", "delta"}
+_DEFAULTS = {"engine", "delta", "model"}
 """Keys with a value here that `more` may replace."""

@@ -19,7 +19,7 @@ from lexfed.data.reading.memory_tables import TableSource
 from lexfed.data.table import BentValues
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss
-from lexfed.models.towers import Tower
+from lexfed.models.towers import Model, Tower
 from lexfed.run.earlier_runs import released_model
 from lexfed.run.intake.public_facts import LOSSES
 from lexfed.tiers import Tier
@@ -50,6 +50,11 @@ class Predictions:
 def predict(folder: Path, table: TableSource, upto: Tier) -> Predictions:
     """Score the rows of a table, which has the columns up to a tier."""
     model, full = released_model(folder, "finish it with `lexfed run --resume`")
+    return scores(model, full, table, upto)
+
+
+def scores(model: Model, full: Encoding, table: TableSource, upto: Tier) -> Predictions:
+    """Score the rows of a table by a model and the encoding of its inputs."""
     towers = [tower for tower in model.towers if tower.shape.tier <= upto]
     if len(towers) == 0:
         lowest = model.towers[0].shape.tier.label
