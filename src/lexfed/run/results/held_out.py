@@ -8,17 +8,18 @@ the metrics and never in it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.data.encoding import decode_target
 from lexfed.models.losses import BINS, Loss
-from lexfed.models.towers import Model
 from lexfed.run.pricing.priced_run import PricedRun
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 MOST_GROUPS = 20
 LEAST_ROWS = 20
@@ -29,7 +30,7 @@ _MOST_CLASSES = 12
 
 
 def held_out_groups(
-    priced: PricedRun, model: Model, memory: Mapping[str, NDArray[Any]]
+    priced: PricedRun, model: "Model", memory: Mapping[str, NDArray[Any]]
 ) -> dict[str, Any]:
     """Return the groups under their fixed names; empty where there is nothing to draw.
 
@@ -46,6 +47,8 @@ def held_out_groups(
     slots, targets = priced.population.test_rows
     if not len(targets):
         return {}
+    import torch
+
     with torch.no_grad():
         predicted = Loss(loss).predict(model.logits(slots)).numpy()
     truth = targets.numpy()

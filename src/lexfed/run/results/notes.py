@@ -19,6 +19,7 @@ from lexfed.federation.coordinator.sketch_learner import (
 )
 from lexfed.federation.planning.choices import LINEAR
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Stage
+from lexfed.models.networks.specifications import is_imported
 from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.releases import Release
 from lexfed.run.pricing.priced_run import PricedRun
@@ -48,9 +49,9 @@ def notes_of(priced: PricedRun) -> tuple[str, ...]:
 
 
 def _fallback_reasons(shapes: Sequence[TowerShape]) -> Iterator[str | None]:
-    """Yield why a tower is slow to train; a linear one never is."""
+    """Yield why a tower is slow to train; none of our own is."""
     for shape in shapes:
-        if shape.architecture not in LINEAR:
+        if is_imported(shape.architecture):
             from lexfed.models.networks.known_layers import fallback_reason
 
             yield fallback_reason(shape.untrained())
