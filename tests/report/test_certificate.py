@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules are shown as they were certified, grouped by law, with what is missing."""
 
+import re
+
 from lexfed.audit.entries import Certificate
 from lexfed.audit.rules import catalogue, catalogue_bytes
 from lexfed.report.sections.certificate import LAWS, certificate
@@ -18,13 +20,21 @@ def test_every_rule_is_there_once_under_its_law(dossier_of: MakeDossier) -> None
     assert set(names) == set(LAWS.values())
 
 
-def test_groups_add_up_to_the_score(dossier_of: MakeDossier) -> None:
+def test_groups_add_up_to_what_is_shown(dossier_of: MakeDossier) -> None:
     shown = certificate(dossier_of(certified(told_run())))
     assert shown is not None
-    logged = shown.logged
-    assert sum(group.at_ceiling for group in shown.groups) == logged.at_ceiling
-    assert sum(group.applicable for group in shown.groups) == logged.applicable
-    assert shown.share == f"{100 * logged.at_ceiling // logged.applicable} %"
+    counts, logged = shown.shown, shown.logged
+    assert counts is not None
+    assert counts.software + counts.people == logged.at_ceiling
+    assert counts.most_of_software + counts.most_of_people == logged.applicable
+    said = " ".join(group.shown for group in shown.groups)
+    for who, done, most in (
+        ("software", counts.software, counts.most_of_software),
+        ("people", counts.people, counts.most_of_people),
+    ):
+        parts = re.findall(rf"{who} (\d+) of (\d+)", said)
+        assert sum(int(part[0]) for part in parts) == done
+        assert sum(int(part[1]) for part in parts) == most
 
 
 def test_what_is_missing_is_said(dossier_of: MakeDossier) -> None:
@@ -32,7 +42,9 @@ def test_what_is_missing_is_said(dossier_of: MakeDossier) -> None:
     assert shown is not None
     rows = [row for group in shown.groups for row in group.rows]
     lacking = [row for row in rows if row.outcome == "not evidenced"]
-    assert len(lacking) == shown.missing > 0
+    own, of_people = shown.missing(software=True), shown.missing(software=False)
+    assert own > 0 < of_people
+    assert len(lacking) == own + of_people
     assert all(row.why for row in lacking)
 
 
@@ -58,11 +70,14 @@ def test_an_unknown_catalogue_leaves_the_words_out(dossier_of: MakeDossier) -> N
     assert row.obligation == "not in a catalogue at hand"
     assert not row.at_ceiling
     assert row.law == "gdpr"
+    assert shown.shown is None
+    assert all(group.shown == "" for group in shown.groups)
 
 
-def test_no_rule_that_counts_gives_no_share(dossier_of: MakeDossier) -> None:
+def test_no_rule_that_counts_is_counted(dossier_of: MakeDossier) -> None:
     run = certified(fake_run())
     run.edit(Certificate, results=(), at_ceiling=0, applicable=0)
     shown = certificate(dossier_of(run))
     assert shown is not None
-    assert shown.share == ""
+    assert shown.shown is not None
+    assert set(shown.shown.to_json().values()) == {0}

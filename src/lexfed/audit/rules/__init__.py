@@ -3,7 +3,8 @@
 
 `catalogue.toml` holds the rules, `catalogue` reads them, `facts` answers what they
 ask of a log; `checks` looks for the evidence, `evaluation` knows where a rule does
-not apply, caps each answer at the rule's ceiling and makes the certificate.
+not apply, caps each answer at the rule's ceiling and makes the certificate, and
+`shown_rules` counts apart what software can show and what waits for people.
 
 The digest of `catalogue.toml` is in entry 0 of every log: editing the file,
 even its spaces, makes another catalogue, and certificates are evaluated again
@@ -29,9 +30,11 @@ from lexfed.audit.rules.evaluation import (
     score,
 )
 from lexfed.audit.rules.facts import LogFacts, VerifierFindings, facts_of
+from lexfed.audit.rules.shown_rules import ShownRules, shown_rules
 
 __all__ = [
     "AT_CEILING", "CANNOT", "SCORE_MEANS", "Judgement", "LogFacts", "Rule",
-    "RuleCatalogue", "Score", "VerifierFindings", "catalogue", "catalogue_bytes",
-    "certify", "evaluate", "facts_of", "parse_catalogue", "score",
+    "RuleCatalogue", "Score", "ShownRules", "VerifierFindings", "catalogue",
+    "catalogue_bytes", "certify", "evaluate", "facts_of", "parse_catalogue", "score",
+    "shown_rules",
 ]  # fmt: skip

@@ -49,11 +49,12 @@ _CLAIMS: tuple[RuleOutcome, ...] = (
 _MOST_CITED = 100
 
 SCORE_MEANS = (
-    "The transparency score is the share of rules for which the log holds as much "
-    "evidence as software may claim, among the rules that apply and that software can "
-    "check at all. It measures how much is shown, not whether anything is lawful."
+    "A rule is shown where the log holds as much evidence as software may ever claim "
+    "about it. Rules that need statements or documents wait for people, and are no "
+    "failure of a run. The counts measure how much is shown, not whether anything is "
+    "lawful."
 )
-"""Explanation of the score, to be printed beside it."""
+"""Explanation of the counts of shown rules, to be printed beside them."""
 
 CANNOT: tuple[str, ...] = (
     "That noise of the stated scale was really drawn, or values really clipped, on the "

@@ -21,6 +21,7 @@ from lexfed.audit.rules import (
     facts_of,
     parse_catalogue,
     score,
+    shown_rules,
 )
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.verify import (
@@ -166,9 +167,8 @@ def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
         _compare(evidence, each, checks, rules)
     last = certificates[-1].entry
     return (
-        f"{len(certificates)} certificates, {len(last.results)} rules each; "
-        f"{last.at_ceiling} of {last.applicable} applicable ones with all the evidence "
-        "software can give"
+        f"{len(certificates)} certificates, {len(last.results)} rules each; shown: "
+        f"{shown_rules(last.results, rules)}"
     )
 
 

@@ -15,12 +15,15 @@ from lexfed.audit.rules import (
     SCORE_MEANS,
     Rule,
     RuleCatalogue,
+    ShownRules,
     VerifierFindings,
     catalogue,
     evaluate,
     facts_of,
     parse_catalogue,
+    shown_rules,
 )
+from lexfed.audit.rules.shown_rules import SOFTWARE_ALONE
 from lexfed.audit.verify import Status
 from lexfed.errors import AuditError, LexfedError
 from lexfed.report.dossier import Dossier
@@ -57,35 +60,34 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class LawGroup:
-    """The rules of one law, with the number of those at their ceiling."""
+    """The rules of one law, and how many of them are shown, in words."""
 
     name: str
-    at_ceiling: int
-    applicable: int
+    shown: str
     rows: tuple[RuleRow, ...]
 
 
 @dataclass(frozen=True)
 class CertificateView:
-    """A certificate, the index of its entry, and its rules by law."""
+    """A certificate, the index of its entry, and its rules by law.
+
+    `shown` counts rules by who can show them; None without their catalogue.
+    """
 
     entry: int
     logged: Certificate
     groups: tuple[LawGroup, ...]
+    shown: ShownRules | None
     score_means = SCORE_MEANS
 
-    @property
-    def share(self) -> str:
-        """The score in per cent, rounded down; empty where no rule counts."""
-        if not self.logged.applicable:
-            return ""
-        return f"{100 * self.logged.at_ceiling // self.logged.applicable} %"
-
-    @property
-    def missing(self) -> int:
-        """Number of rules that lack evidence."""
+    def missing(self, *, software: bool) -> int:
+        """Return the number of rules without evidence, of software or of people."""
         lacking = OUTCOMES["NOT_EVIDENCED"]
-        return sum(row.outcome == lacking for g in self.groups for row in g.rows)
+        return sum(
+            row.outcome == lacking and (row.rule in SOFTWARE_ALONE) == software
+            for group in self.groups
+            for row in group.rows
+        )
 
 
 def certificate(dossier: Dossier) -> CertificateView | None:
@@ -97,19 +99,28 @@ def certificate(dossier: Dossier) -> CertificateView | None:
     whys = {} if rules is None else _whys(dossier, entry, rules)
     known = {} if rules is None else {rule.id: rule for rule in rules.rules}
     rows = [_row(r, known.get(r.rule), whys.get(r.rule, "")) for r in entry.results]
+    results = {result.rule: result for result in entry.results}
     groups = []
     for law, members in groupby(rows, key=lambda row: row.law):
         listed = tuple(members)
-        counted = [row for row in listed if row.counts]
-        groups.append(
-            LawGroup(
-                name=LAWS.get(law, law),
-                at_ceiling=sum(row.at_ceiling for row in counted),
-                applicable=len(counted),
-                rows=listed,
-            )
+        own = [results[row.rule] for row in listed]
+        shown = "" if rules is None else _in_short(shown_rules(own, rules))
+        groups.append(LawGroup(LAWS.get(law, law), shown, listed))
+    counts = None if rules is None else shown_rules(entry.results, rules)
+    return CertificateView(at, entry, tuple(groups), counts)
+
+
+def _in_short(shown: ShownRules) -> str:
+    """Return the counts of one law as the heading of its rows has room for them."""
+    parts = [
+        f"{who} {done} of {most}"
+        for who, done, most in (
+            ("software", shown.software, shown.most_of_software),
+            ("people", shown.people, shown.most_of_people),
         )
-    return CertificateView(at, entry, tuple(groups))
+        if most
+    ]
+    return f"shown: {', '.join(parts)}" if parts else "no rule applies"
 
 
 def _catalogue(dossier: Dossier, digest: str) -> RuleCatalogue | None:

@@ -199,10 +199,16 @@ def open_items(dossier: Dossier) -> tuple[OpenItem, ...]:
     if dossier.rounds and not dossier.of(PrivacyTest) and not dossier.stamp:
         items.append(("No attack on the model was run.", None))
     shown = certificate(dossier)
-    if shown is not None and shown.missing:
-        rules = count(shown.missing, "rule")
-        lacking = f"{rules} lack evidence; their lines above say what is missing."
+    if shown is not None and (missing := shown.missing(software=True)):
+        rules = count(missing, "rule")
+        lacking = f"No evidence yet for {rules} that software can show; see above."
         items.append((lacking, shown.entry))
+    if shown is not None and (missing := shown.missing(software=False)):
+        rules = count(missing, "rule")
+        waiting = (
+            f"No statement or document yet for {rules} that need people; see above."
+        )
+        items.append((waiting, shown.entry))
     receipts = ((each.index, each.entry.participation) for each in dossier.rounds)
     bare = [index for index, taken in receipts if taken.receipts == "none"]
     if bare:

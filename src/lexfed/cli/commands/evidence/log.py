@@ -115,12 +115,14 @@ def add(
 @log.command()
 def certify(run: RunArgument, keys: KeysFolderOption = None) -> None:
     """Evaluate the rules on the log, and log their results."""
-    from lexfed.audit.rules import evaluation
+    from lexfed.audit import rules
 
     with _opened(run, keys) as opened:
-        certificate = evaluation.certify(opened.records, opened.blobs)
+        certificate = rules.certify(opened.records, opened.blobs)
         record = opened.append(certificate, f"certificate/{opened.size}")
+    shown = rules.shown_rules(certificate.results, rules.catalogue())
     talk.say(f"entry {record.index}: certificate on entries 0-{record.index - 1}")
+    talk.say(f"shown: {shown}")
     _warn_unwitnessed(run, opened.witnessing.failed)
 
 
