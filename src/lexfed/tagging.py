@@ -14,6 +14,7 @@ configuration names one file per site, each is tagged on its own and the stricte
 of a column counts (`lexfed.law.site_tags`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, overload
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
-from lexfed.law.explanations import decision_of
+from lexfed.law.explanations import PUBLIC_KINDS, decision_of, reason_of
 from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
 from lexfed.law.tagger.column_files import (
     SAMPLE,
@@ -32,7 +33,13 @@ from lexfed.law.tagger.column_files import (
     table_name,
 )
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TaggerSettings
+from lexfed.law.tagger.suggestions import (
+    TIERS,
+    DescribedColumn,
+    Suggestion,
+    TaggerSettings,
+)
+from lexfed.notebook_html import html_table
 from lexfed.visible_text import visible
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ CONFIGURATION = ".toml"
 """Ending of a configuration, which names the files of its data."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaggedColumns(Sequence[TaggedColumn]):
     """Tagged columns, the laws that were asked, and what files of sites disagree on.
 
@@ -67,6 +74,29 @@ class TaggedColumns(Sequence[TaggedColumn]):
         self, index: int | slice
     ) -> TaggedColumn | tuple[TaggedColumn, ...]:
         return self.columns[index]
+
+    def __repr__(self) -> str:
+        tiers = Counter(tagged.suggestion.tier for tagged in self.columns)
+        listed = ", ".join(f"{tiers[tier]} {tier}" for tier in TIERS if tiers[tier])
+        left = f"; {len(self.review)} for review" if self.review else ""
+        return f"<TaggedColumns: {listed or 'none'}{left}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tags as a notebook shows them, without evidence of values."""
+        rows = [
+            [
+                tagged.suggestion.column.name,
+                tagged.suggestion.tier,
+                tagged.suggestion.category,
+                ", ".join(article.reference for article in tagged.articles),
+                "review" if tagged.suggestion.review else "",
+                reason_of(tagged.suggestion, PUBLIC_KINDS),
+            ]
+            for tagged in self.columns
+        ]
+        header = ["column", "tier", "category", "articles", "", "why"]
+        note = "Suggestions, not legal advice."
+        return html_table(f"{len(rows)} tagged", header, rows, [note])
 
     @property
     def review(self) -> tuple[str, ...]:

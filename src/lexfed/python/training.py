@@ -20,6 +20,8 @@ from typing import Any, Unpack
 from lexfed.config import demo_config, loads
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.errors import ConfigError, LexfedError, Problem
+from lexfed.notebook_html import html_table
+from lexfed.privacy.scopes import up
 from lexfed.python.requests import RunRequest, TableGiven, requested
 from lexfed.python.settings import Settings
 from lexfed.run.api import require_here
@@ -35,7 +37,7 @@ from lexfed.run.results.run_result import RunResult, read_result
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunCheck:
     """What `check` found.
 
@@ -53,6 +55,16 @@ class RunCheck:
         """True if the run can start."""
         return not self.problems
 
+    def __repr__(self) -> str:
+        return f"<RunCheck: {len(self.problems)} problems, {len(self.remarks)} remarks>"
+
+    def _repr_html_(self) -> str:
+        """Return the problems as a notebook shows and saves them: no exact counts."""
+        rows = [(problem, problem.hint) for problem in self.problems]
+        caption = "Problems" if rows else "No problems"
+        notes = ["Values were bent to fit: print it to see which."] * bool(self.remarks)
+        return html_table(caption, ["problem", "hint"], rows, notes)
+
     def __str__(self) -> str:
         """Every problem with its hint, one a line."""
         lines = [f"{p}\n  hint: {p.hint}" if p.hint else str(p) for p in self.problems]
@@ -60,7 +72,41 @@ class RunCheck:
 
 
 class RunPlan(dict[str, Any]):
-    """What a run would release and cost, as `lexfed plan --json` prints it."""
+    """What a run would release and cost, as `lexfed plan --json` prints it.
+
+    Notebooks show it as a table.
+    """
+
+    def __repr__(self) -> str:
+        return f"<RunPlan: {self._price}; {len(self['groups'])} groups of noise>"
+
+    @property
+    def _price(self) -> str:
+        if self["claims"] is None:
+            return "NOT PRIVATE, no noise is added"
+        record = self["claims"]["record"]
+        return (
+            f"epsilon {up(record['epsilon'], digits=4):g} at delta "
+            f"{record['delta']:g}, {record['neighbours']}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the price and every release as a notebook shows them."""
+        rows = [
+            (
+                group["release"], group["name"], f"{group['clip']:.4g}",
+                f"{group['sigma']:.5g}", f"{group['sampling_rate']:g}", group["rounds"],
+            )
+            for group in self["groups"]
+        ]  # fmt: skip
+        header = ["release", "group", "clip", "sigma", "rate", "rounds"]
+        tiers = (self["claims"] or {}).get("tiers", {})
+        notes = [
+            f"One value of {tier} columns: epsilon {up(of['epsilon'], digits=4):g}."
+            for tier, of in tiers.items()
+        ]
+        caption = f"Plan: {self._price}. Nothing was spent."
+        return html_table(caption, header, rows, notes)
 
 
 def check(

@@ -9,6 +9,7 @@ A check is a function of the evidence that returns what it saw in plain ASCII, o
 `Unsound`. It never decides how a failure is shown.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ from typing import Any
 
 from lexfed.audit.log.evidence import Evidence
 from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.notebook_html import html_table
 from lexfed.visible_text import visible
 
 
@@ -43,7 +45,7 @@ class Check:
         return f"{self.status:<5}{self.claim:<19} {detail}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunVerdict:
     """Everything that was checked about a run."""
 
@@ -58,6 +60,20 @@ class RunVerdict:
     def ok(self) -> bool:
         """True if nothing failed."""
         return all(check.status is not Status.FAIL for check in self.checks)
+
+    def __repr__(self) -> str:
+        found = Counter(check.status for check in self.checks)
+        said = "verified" if self.ok else "NOT VERIFIED"
+        return (
+            f"<RunVerdict: {said}, {found[Status.OK]} claims hold, "
+            f"{found[Status.FAIL]} fail, {found[Status.NOTE]} notes>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the checks as a notebook shows them."""
+        rows = [(each.status.value, each.claim, each.detail) for each in self.checks]
+        said = "Verified" if self.ok else "NOT VERIFIED"
+        return html_table(said, ["", "claim", "what was seen"], rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as plain data."""

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from lexfed.errors import ClaimError
+from lexfed.notebook_html import html_table
 from lexfed.privacy.releases import NoiseKind, Release
-from lexfed.privacy.scopes import CountedRelease
+from lexfed.privacy.scopes import CountedRelease, up
 from lexfed.terms import (
     Accountant,
     ClaimedMechanism,
@@ -219,6 +220,41 @@ class Claim(_Closed):
     releases: tuple[CountedRecord, ...]
     profiles: dict[ClaimName, ProfileRecord]
     classes: dict[ClaimName, ClassRecord]
+
+    def __repr__(self) -> str:
+        stamp = f"{self.stamp}, " if self.stamp else ""
+        return (
+            f"<Claim: {stamp}epsilon {_shown(self.epsilon)} at delta {self.delta:g} "
+            f"per {self.unit}, {self.neighbours}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the guarantee as a notebook shows it; epsilons are rounded up."""
+        whole: list[tuple[str, Claim | TierRecord | LabelRecord | ClassRecord, str]] = [
+            (f"whole {self.unit}", self, "all columns")
+        ]
+        whole += [
+            (f"one value, {name}", tier, ", ".join(tier.columns))
+            for name, tier in reversed(self.tiers.items())
+        ]
+        whole.append(("label", self.label, ""))
+        whole += [(f"class {name}", each, "") for name, each in self.classes.items()]
+        rows: list[tuple[str, ...]] = [
+            (what, _shown(of.epsilon), f"{of.delta:g}", of.neighbours, about)
+            for what, of, about in whole
+        ]
+        rows += [
+            (f"sites {name}", _shown(each.epsilon), f"{each.delta:g}", "", "")
+            for name, each in self.profiles.items()
+        ]
+        header = ["protected", "ε", "δ", "relation", "columns"]
+        gaps = [f"Not covered: {gap}." for gap in self.not_covered]
+        stamp = f" {self.stamp}: the noise was seeded." if self.stamp else ""
+        return html_table(f"Guarantee.{stamp}", header, rows, gaps)
+
+
+def _shown(epsilon: float) -> str:
+    return f"{up(epsilon, digits=4):g}"
 
 
 def claim_schema() -> dict[str, Any]:

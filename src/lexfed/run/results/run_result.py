@@ -9,6 +9,7 @@ from typing import Any
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.progress import Progress
+from lexfed.notebook_html import html_table
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
@@ -21,7 +22,7 @@ from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
 from lexfed.run.results.outlook import result_outlook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """The end of a run and its outputs.
 
@@ -51,6 +52,27 @@ class RunResult:
     outlook: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
     held_out: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        guarantee = "NOT PRIVATE" if self.claim is None else repr(self.claim)
+        values = ", ".join(f"{name} {value:.3f}" for name, value in self._shown)
+        return f"<RunResult: {values or 'no metrics'}; {guarantee}; {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it: metrics, then the guarantee."""
+        rows = [(name, f"{value:.3f}") for name, value in self._shown]
+        notes = [text for text in (self.verdict, self.stopped) if text]
+        notes += [*self.notes, f"{self.rounds} rounds, in {self.folder}"]
+        shown = html_table("Result", ["metric", "value"], rows, notes)
+        if self.claim is None:
+            return html_table("NOT PRIVATE: no noise was added.", [], []) + shown
+        return f"{shown}\n{self.claim._repr_html_()}"
+
+    @property
+    def _shown(self) -> list[tuple[str, float]]:
+        gains = self.gains if len(self.gains) > 1 else {}
+        steps = [(f"with columns up to {tier}", value) for tier, value in gains.items()]
+        return [*self.metrics.items(), *steps]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result under its fixed names."""
