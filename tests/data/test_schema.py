@@ -72,7 +72,7 @@ def test_contradictory_column_is_refused(fields: dict[str, Any], said: str) -> N
     ],
 )
 def test_contradictory_schema_is_refused(
-    columns: tuple[Column, ...], roles: dict[str, str], said: str
+    columns: tuple[Column, ...], roles: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         Schema(columns, "y", **roles)

@@ -5,11 +5,13 @@ A file has no declarations of its own; a built-in source has, and what the
 configuration says about one of its columns takes the place of what the source says.
 """
 
+from itertools import chain
 from pathlib import Path, PurePath
 
 from lexfed.config.tables.root import ColumnTable, Config
 from lexfed.config.text.wording import did_you_mean
 from lexfed.data.builtin.declarations import BuiltinSource
+from lexfed.data.made_columns import USUAL_PARTS, bucket_column, date_columns
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import load_catalogues
@@ -22,9 +24,51 @@ from lexfed.terms import FRAME
 _HERE = Path()
 
 
-def declared_column(name: str, table: ColumnTable) -> Column:
-    """Return a column's declaration as the data package knows it."""
-    return Column(name, **table.model_dump())
+def declared_columns(name: str, table: ColumnTable) -> tuple[Column, ...]:
+    """Return a column's declaration as the data package knows it: parts, for a date.
+
+    Keys that do not go with its kind raise `ConfigError`.
+    """
+    if table.kind == "date":
+        for key in ("range", "values", "scale", "sources", "public_stats", "buckets"):
+            if table.changes(key):
+                raise _wrong(name, f"a date has no `{key}`", "a date has a `period`")
+        if table.period is None:
+            hint = (
+                "state the first and last day that are public knowledge, for example "
+                '`period = ["2015-01-01", "2025-12-31"]`; days taken from the data '
+                "would leak"
+            )
+            raise _wrong(name, "a date needs a `period`", hint)
+        parts = table.parts or USUAL_PARTS
+        return date_columns(name, table.period, parts, table.missing)
+    for key in ("period", "parts"):
+        if table.changes(key):
+            raise _wrong(name, f"a {table.kind} has no `{key}`")
+    if table.buckets is not None:
+        if table.kind != "category" or table.values is not None:
+            what = "`buckets` are for a category without `values`"
+            raise _wrong(name, what, "remove one of the two")
+        return (bucket_column(name, table.buckets, table.sources, table.missing),)
+    own = ("kind", "range", "values", "scale", "sources", "missing", "public_stats")
+    return (Column(name, **{key: getattr(table, key) for key in own}),)
+
+
+def model_columns(config: Config) -> tuple[str, ...]:
+    """Return the names of declared columns as a model knows them: parts, for a date."""
+    return tuple(
+        made
+        for name, table in config.data.columns.items()
+        for made in (
+            [f"{name}.{part}" for part in table.parts or USUAL_PARTS]
+            if table.kind == "date"
+            else [name]
+        )
+    )
+
+
+def _wrong(column: str, what: str, hint: str = "") -> ConfigError:
+    return ConfigError([Problem(f"column `{column}`", what, hint)])
 
 
 def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
@@ -35,11 +79,12 @@ def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
     """
     data = config.data
     stated = {
-        name: declared_column(name, table) for name, table in data.columns.items()
+        name: declared_columns(name, table) for name, table in data.columns.items()
     }
     site = data.sites.column if data.sites else None
     if source is None:
-        return Schema(tuple(stated.values()), data.target or "", data.person, site)
+        columns = tuple(chain.from_iterable(stated.values()))
+        return Schema(columns, data.target or "", data.person, site, data.written)
     own = source.schema
     problems = []
     for name in stated:
@@ -49,7 +94,9 @@ def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
             problems.append(Problem("`[data.columns]`", what, hint))
     if problems:
         raise ConfigError(problems)
-    columns = tuple(stated.get(column.name, column) for column in own.columns)
+    columns = tuple(
+        made for column in own.columns for made in stated.get(column.name, (column,))
+    )
     target, person = data.target or own.target, data.person or own.person
     return Schema(columns, target, person, site or own.site)
 
@@ -71,23 +118,32 @@ def tagged_schema_of(
     untagged column, and a tag of no column, raise `ConfigError`.
     """
     law, schema = config.law, schema_of(config, source)
+    stated = {
+        name: StatedTag(tag.as_tier, tag.reason, tag.category, tag.by)
+        for name, tag in law.columns.items()
+    }
+    suggestions = _suggestions(config, schema) if source is None else {}
+    for column in schema.columns:
+        # A part is decided with its date.
+        if (date := column.read_from) != column.name and date in stated:
+            stated[column.name] = stated[date]
+            if date in suggestions:
+                suggestions[column.name] = suggestions[date]
     return tag_schema(
         schema,
         declared_tags(source.tags) if source is not None else {},
-        {
-            name: StatedTag(tag.as_tier, tag.reason, tag.category, tag.by)
-            for name, tag in law.columns.items()
-        },
+        stated,
         law.jurisdictions,
         load_catalogues(law.jurisdictions, [base / file for file in law.catalogues]),
-        _suggestions(config, schema) if source is None else {},
+        suggestions,
     )
 
 
 def _suggestions(config: Config, schema: Schema) -> dict[str, Suggestion]:
     """Return what the tagger makes of a file's columns, by their names alone."""
     sources = [source for column in schema.columns for source in column.sources]
-    names = dict.fromkeys((*schema.names, *sources, *config.law.columns))
+    own = [column.name for column in schema.columns if column.read_from == column.name]
+    names = dict.fromkeys((*own, *sources, *config.law.columns))
     files = config.data.sites.files if config.data.sites else None
     first = (files or (config.data.source or "",))[0].removeprefix(FRAME)
     table = table_name(PurePath(first))

@@ -20,7 +20,7 @@ _COLUMN = {
     "category": '{ kind = "category", values = "?" }',
     "flag": '{ kind = "flag" }',
     "text": '{ kind = "text" }',
-    "date": '{ kind = "date", range = "?" }',
+    "date": '{ kind = "date", period = "?" }',
 }
 
 

@@ -27,6 +27,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import UNDECIDED, undecided_in
 from lexfed.config.text.positions import key_lines
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
+from lexfed.data.file_format import FileFormat
 from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.suggestions import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -112,13 +113,15 @@ def _with_stand_in(column: Any) -> dict[str, Any] | None:
     if kind == "number" and column.get("range", UNDECIDED) == UNDECIDED:
         amounts = column.get("scale") == "log"
         return {**column, "range": ANY_AMOUNT if amounts else ANY_NUMBER}
+    if kind == "category" and "buckets" in column:
+        return None
     if kind == "category" and column.get("values", UNDECIDED) == UNDECIDED:
         return {**column, "values": ANY_VALUE}
     return None
 
 
 _TAGGING_KEYS = re.compile(
-    r"(data\.source|data\.sites\.files|law\.(jurisdictions|catalogues|tagger))(?![\w-])"
+    r"(data\.source|data\.sites\.files|data\.(separator|missing|encoding|header)|law\.(jurisdictions|catalogues|tagger))(?![\w-])"
 )
 """The keys that tagging rests on."""
 
@@ -128,6 +131,7 @@ class TagSource:
     """The columns of a configuration: their files, and the decisions about them.
 
     Attributes:
+        written: how the files are written.
         person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
         undecided: the needed columns about which nothing is decided yet.
@@ -141,6 +145,7 @@ class TagSource:
     jurisdictions: tuple[str, ...]
     catalogues: tuple[Path, ...]
     settings: TaggerSettings
+    written: FileFormat
     person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -190,6 +195,7 @@ def tag_source(path: Path) -> TagSource:
         jurisdictions=config.law.jurisdictions,
         catalogues=tuple(base / file for file in config.law.catalogues),
         settings=config.law.tagger.settings,
+        written=data.written,
         person=data.person,
         needed=needed,
         undecided=tuple(n for n in needed if n not in entries or is_open(entries[n])),

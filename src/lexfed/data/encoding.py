@@ -105,8 +105,8 @@ class Slot:
 def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
     """Return each column's tier once engineered columns inherit from their sources.
 
-    `tiers` has the own tier of every column, and of every source that is no column;
-    `ConfigError` names those that are not there.
+    `tiers` has the own tier of every column, and of every source that is no column,
+    which the result has as well; `ConfigError` names those that are not there.
     """
     problems: list[Problem] = []
     result: dict[str, Tier] = {}
@@ -120,6 +120,8 @@ def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier
             problems.append(Problem(f"column `{member}`", f"has no tag{needs}", hint))
         if not untagged:
             result[name] = max(tiers[member] for member in family)
+            own = [each for each in family if each not in schema.names]
+            result |= {each: tiers[each] for each in own}
     if problems:
         raise ConfigError(problems)
     return result

@@ -16,13 +16,14 @@ cannot tell them apart. With s the resolution, below which a curve is nearly str
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from lexfed.arrays import Floats
+from lexfed.data.file_format import PLAIN, FileFormat
 from lexfed.data.strict_fields import fields, items, pair, text, texts, truth
 from lexfed.errors import ConfigError, Problem
 
@@ -91,14 +92,19 @@ def transformed_range(transform: Transform, range_: Range) -> Range:
 
 ColumnKind = Literal["number", "category", "flag", "text"]
 """`flag` is yes/no (0/1, true/false); `text` is a key or identifier, never encoded."""
-DeclaredKind = ColumnKind | Literal["date"]
+DeclaredKind = Literal["number", "category", "flag", "text", "date"]
 """Kinds that people declare; a date becomes columns of the other kinds."""
+DatePart = Literal["days", "year", "month", "weekday", "hour"]
+"""What a column says of a date; see `made_columns`."""
+ColumnPart = Literal["days", "year", "month", "weekday", "hour", "bucket"]
+"""Why a column is not in the table as it is declared, but made from one that is."""
 NumberScale = Literal["auto", "linear", "log", "symlog"]
 """`auto` is one of the others, chosen from the public range."""
 Task = Literal["binary", "multiclass", "regression"]
 
 KINDS: tuple[ColumnKind, ...] = ("number", "category", "flag", "text")
 SCALES: tuple[NumberScale, ...] = ("auto", "linear", "log", "symlog")
+PARTS: tuple[ColumnPart, ...] = get_args(ColumnPart)
 FLAG_CLASSES = ("no", "yes")
 
 
@@ -122,6 +128,8 @@ class Column:
         missing: whether a value may be missing.
         public_stats: centre and spread that are public knowledge, of the transformed
             values for `log` and `symlog`; without them a number is scaled by its range.
+        part: what is read of a date, its only source, or `bucket` for a category that
+            is told apart by buckets; None for a column that is read as it is.
     """
 
     name: str
@@ -132,6 +140,7 @@ class Column:
     sources: tuple[str, ...] = ()
     missing: bool = True
     public_stats: tuple[float, float] | None = None
+    part: ColumnPart | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -150,6 +159,23 @@ class Column:
             raise _wrong(self.name, f"a {self.kind} has no list of `values`")
         if self.name in self.sources:
             raise _wrong(self.name, "a column cannot be made from itself")
+        if self.part is not None:
+            self._check_part(self.part)
+
+    def _check_part(self, part: ColumnPart) -> None:
+        if part not in PARTS:
+            raise _wrong(self.name, f"unknown part `{part}`")
+        category = part in ("month", "weekday", "bucket")
+        if self.kind != ("category" if category else "number"):
+            raise _wrong(self.name, f"a {self.kind} is no `{part}`")
+        if part != "bucket" and len(self.sources) != 1:
+            raise _wrong(self.name, "a part of a date has the date as its source")
+
+    @property
+    def read_from(self) -> str:
+        """The column of the table that this one is read from."""
+        dated = self.part is not None and self.part != "bucket"
+        return self.sources[0] if dated else self.name
 
     def _check_number(self) -> None:
         if self.range is None:
@@ -218,6 +244,7 @@ class Column:
         known = {
             "name": text, "kind": text, "range": pair, "values": texts,
             "scale": text, "sources": texts, "missing": truth, "public_stats": pair,
+            "part": text,
         }  # fmt: skip
         return cls(**fields(plain, known, ("name", "kind"), "column"))
 
@@ -227,7 +254,7 @@ class Schema:
     """All columns of a table, with the target and the keys among them.
 
     The keys `person` and `site` need not be among the columns: they are read as
-    text and never enter a model.
+    text and never enter a model. `written` is how tables under the schema are written.
 
     Raises:
         ConfigError: if a name appears twice, the target is not declared or cannot
@@ -238,6 +265,7 @@ class Schema:
     target: str
     person: str | None = None
     site: str | None = None
+    written: FileFormat = PLAIN
 
     def __post_init__(self) -> None:
         names = self.names
@@ -249,6 +277,8 @@ class Schema:
         target = self.by_name(self.target)
         if target.kind == "text":
             raise _wrong(self.target, "the target cannot be text")
+        if target.part is not None:
+            raise _wrong(self.target, "the target cannot be a bucket or part of a date")
         if target.kind == "category" and len(target.values or ()) < 2:
             raise _wrong(self.target, "the target needs at least two classes")
         if self.target in (self.person, self.site):
@@ -315,18 +345,24 @@ class Schema:
         return frozenset(family)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as plain data."""
-        return {
+        """Return the schema as plain data, without a format that is plain."""
+        plain: dict[str, Any] = {
             "columns": [column.to_dict() for column in self.columns],
             "target": self.target,
             "person": self.person,
             "site": self.site,
         }
+        if self.written != PLAIN:
+            plain["written"] = self.written.to_dict()
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Schema":
         """Return the schema of plain data; an unknown field is an error."""
-        known = {"columns": items, "target": text, "person": text, "site": text}
+        known: dict[str, Callable[[Any], Any]] = {
+            "columns": items, "target": text, "person": text, "site": text,
+            "written": FileFormat.from_dict,
+        }  # fmt: skip
         given = fields(plain, known, ("columns", "target"), "schema")
         columns = tuple(Column.from_dict(column) for column in given.pop("columns"))
         return cls(columns=columns, **given)

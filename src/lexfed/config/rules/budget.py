@@ -9,6 +9,7 @@ nothing.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lexfed.config.declarations import model_columns
 from lexfed.config.rules.data import COLUMNS, SOURCE, number_of_sites
 from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding, about
@@ -101,7 +102,7 @@ def allocation_keys_are_used(config: Config) -> Iterator[Finding]:
             what = f' does nothing with `allocation = "{budget.allocation}"`'
             hint = f'remove it, or set `allocation = "{owner}"`'
             yield about(("budget", key), what, hint, ALLOCATION)
-    columns = config.data.columns
+    columns = model_columns(config)
     for name in budget.importance:
         if not config.data.built_in and columns and name not in columns:
             what = f": there is no column `{name}`"

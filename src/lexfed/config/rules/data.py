@@ -9,7 +9,7 @@ tier.
 import itertools
 from collections.abc import Iterator
 
-from lexfed.config.declarations import declared_column
+from lexfed.config.declarations import declared_columns
 from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import NOT_AVAILABLE, Finding, about
 from lexfed.config.text.positions import KeyPath
@@ -21,7 +21,7 @@ from lexfed.config.text.wording import (
     listed,
     shown,
 )
-from lexfed.data.file_format import SUFFIXES
+from lexfed.data.file_format import PLAIN, SUFFIXES
 from lexfed.errors import ConfigError
 from lexfed.law.tagger.suggestions import TIER_OF
 from lexfed.terms import FRAME
@@ -187,11 +187,26 @@ def file_is_declared(config: Config) -> Iterator[Finding]:
         yield about(TARGET, what, hint, SOURCE, SITES, (*COLUMNS, data.target))
 
 
+def format_makes_sense(config: Config) -> Iterator[Finding]:
+    """The keys that say how files are written go together, and there are files."""
+    data = config.data
+    try:
+        plain = data.written == PLAIN
+    except ConfigError as error:
+        for problem in error.problems:
+            yield Finding(("data",), f"`[data]`: {problem.what}", problem.hint)
+        return
+    for key in () if plain or not data.built_in else sorted(data.later):
+        if data.changes(key):
+            what = f" does nothing with the built-in source `{data.source}`"
+            yield about(("data", key), what, "remove it", SOURCE)
+
+
 def columns_make_sense(config: Config) -> Iterator[Finding]:
     """Each declaration agrees with itself."""
     for name, table in config.data.columns.items():
         try:
-            declared_column(name, table)
+            declared_columns(name, table)
         except ConfigError as error:
             for problem in error.problems:
                 yield about((*COLUMNS, name), f": {problem.what}", problem.hint)
@@ -200,6 +215,12 @@ def columns_make_sense(config: Config) -> Iterator[Finding]:
 def parts_are_distinct(config: Config) -> Iterator[Finding]:
     """No column is both what is learned and what is learned from."""
     data, site = config.data, _site_column(config)
+    for key in dict.fromkeys((data.target, data.person, site)):
+        table = data.columns.get(key or "")
+        if table is not None and table.kind == "date":
+            what = f": the {'target' if key == data.target else 'key'} cannot be a date"
+            hint = "declare it as another kind, or choose another column"
+            yield about((*COLUMNS, str(key), "kind"), what, hint, TARGET, PERSON, SITES)
     parts: list[tuple[str | None, str, KeyPath]] = [
         (data.target, "`data.target`", TARGET), (data.person, "`data.person`", PERSON),
         (site, "the column of the sites", (*SITES, "column")),
@@ -369,8 +390,8 @@ def thresholds_are_ordered(config: Config) -> Iterator[Finding]:
 
 RULES = (
     source_is_known, sites_are_clear, sites_are_declared, file_is_declared,
-    columns_make_sense, parts_are_distinct, persons_are_countable, units_are_public,
-    generator_fits, columns_are_tagged, tags_speak_of_columns,
-    rules_name_a_category,
+    format_makes_sense, columns_make_sense, parts_are_distinct,
+    persons_are_countable, units_are_public, generator_fits,
+    columns_are_tagged, tags_speak_of_columns, rules_name_a_category,
     something_is_left_to_learn, thresholds_are_ordered,
 )  # fmt: skip

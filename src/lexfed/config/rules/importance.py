@@ -7,6 +7,7 @@ fit is checked when they are read (`run/intake/column_importance.py`).
 
 from collections.abc import Iterator
 
+from lexfed.config.declarations import model_columns
 from lexfed.config.rules.budget import ALLOCATION, MECHANISM, RATE, UNIT
 from lexfed.config.rules.data import COLUMNS, SOURCE, readable
 from lexfed.config.tables.root import Config
@@ -92,7 +93,7 @@ def groups_have_importances(config: Config) -> Iterator[Finding]:
 def groups_are_of_columns(config: Config) -> Iterator[Finding]:
     """A column is in one group at most, and there is such a column."""
     seen: dict[str, str] = {}
-    columns = config.data.columns
+    columns = model_columns(config)
     for group, names in config.budget.groups.items():
         path: KeyPath = (*GROUPS, group)
         for name in names:

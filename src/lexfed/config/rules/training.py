@@ -134,7 +134,7 @@ def model_fits_target(config: Config) -> Iterator[Finding]:
     """Logistic models answer with a class, linear ones with a number."""
     name, model = config.data.target or "", config.federation.model
     target = config.data.columns.get(name)
-    if target is None:
+    if target is None or target.kind == "date":
         return
     right = "linear" if target.kind == "number" else "logistic"
     if model in ("logistic", "linear") and model != right:

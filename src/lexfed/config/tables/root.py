@@ -6,6 +6,7 @@ Optional keys that are `None` mean "set by a rule", never "off".
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
@@ -24,7 +25,17 @@ from lexfed.config.tables.field_types import (
     RoundCount,
     Seed,
 )
-from lexfed.data.schema import ColumnKind, NumberScale
+from lexfed.data.file_format import (
+    PLAIN,
+    DateOrder,
+    DecimalMark,
+    FileFormat,
+    SeparatorName,
+    TextEncoding,
+    ThousandsMark,
+)
+from lexfed.data.made_columns import MOST_BUCKETS
+from lexfed.data.schema import DatePart, DeclaredKind, NumberScale
 from lexfed.law.tagger.suggestions import TaggerSettings
 from lexfed.tiers import Tier
 
@@ -75,17 +86,24 @@ class GeneratorTable(ConfigTable):
 class ColumnTable(ConfigTable):
     """`[data.columns]`: the public declaration of one column."""
 
-    kind: ColumnKind
+    later = frozenset({"period", "parts", "buckets"})
+
+    kind: DeclaredKind
     range: tuple[Real, Real] | None = None
     values: tuple[str, ...] | None = None
     scale: NumberScale = "auto"
     sources: tuple[NonEmptyText, ...] = ()
     missing: bool = True
     public_stats: tuple[Real, Positive] | None = None
+    period: tuple[NonEmptyText, NonEmptyText] | None = None
+    parts: Annotated[tuple[DatePart, ...], Field(min_length=1)] | None = None
+    buckets: Annotated[int, Field(ge=2, le=MOST_BUCKETS)] | None = None
 
 
 class DataTable(ConfigTable):
     """`[data]`: where the rows are, whom they are about, how they are spread."""
+
+    later = frozenset(field.name for field in fields(FileFormat))
 
     source: NonEmptyText | None = None
     target: NonEmptyText | None = None
@@ -97,6 +115,13 @@ class DataTable(ConfigTable):
     test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
     strict: bool = False
     profile: NonEmptyText | None = None
+    separator: SeparatorName = PLAIN.separator
+    decimal: DecimalMark = PLAIN.decimal
+    thousands: ThousandsMark = PLAIN.thousands
+    missing: tuple[NonEmptyText, ...] = PLAIN.missing
+    encoding: TextEncoding = PLAIN.encoding
+    header: bool = PLAIN.header
+    dates: DateOrder = PLAIN.dates
     sites: SitesTable | None = None
     generator: GeneratorTable = GeneratorTable()
     columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
@@ -112,6 +137,11 @@ class DataTable(ConfigTable):
     def built_in(self) -> bool:
         """True if schema, tags and number of persons come with the source."""
         return (self.source or "").startswith(("synthetic:", "sklearn:"))
+
+    @property
+    def written(self) -> FileFormat:
+        """How files are written, or `ConfigError` if the keys do not go together."""
+        return FileFormat(**{name: getattr(self, name) for name in self.later})
 
 
 class LawColumnTable(ConfigTable):

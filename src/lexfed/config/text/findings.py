@@ -91,6 +91,8 @@ _TO_DECIDE: Mapping[str, str] = {
     "values": "list the categories that are public knowledge, for example "
     '`["none", "cardiac", "other"]`; those of your data would leak rare ones '
     "(`lexfed profile` learns them at a price)",
+    "period": "write the first and last day that are public knowledge, in quotes, for "
+    'example `["2015-01-01", "2025-12-31"]`; those of your data would leak',
     "target": "name the column to predict",
     "units": "write a public number of persons, for example `6000`; counted from the "
     'data it would leak (with `neighbours = "replace-one"` remove the key)',
@@ -187,8 +189,10 @@ def _unexpected(path: KeyPath, value: Any) -> Finding:
     expected = expectation(_schema(), node, value)
     got = shown(value)
     hint = type_hint(node, path, value)
-    if path and path[-1] in ("range", "values", "sites") and not hint:
+    if path and path[-1] in ("range", "values", "period", "sites") and not hint:
         hint = _TO_DECIDE[str(path[-1])]
+    if path[-2:-1] == ("period",):
+        hint = _TO_DECIDE["period"]
     if path[-2:-1] == ("documents",) and isinstance(value, str):
         hint = f'write `{{ file = {quoted(value)}, issued = "2026-09-01" }}`'
     if path == ("version",):

@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.data.encoding import Encoding
+from lexfed.data.file_format import PLAIN
 from lexfed.data.problems import Problems, refuse
-from lexfed.data.reading.conversion import convert_column, key_texts
+from lexfed.data.reading.column_values import without_words
+from lexfed.data.reading.conversion import convert_column, key_texts, plain_column
 from lexfed.data.reading.frames import Frame
 from lexfed.data.reading.memory_tables import MemoryTable, TableSource
+from lexfed.data.reading.raw_columns import with_dates
 from lexfed.data.reading.table_files import read_file
 from lexfed.data.schema import Schema
 from lexfed.data.table import ColumnValues, Table
@@ -24,7 +27,7 @@ def read_files(
     target: bool = True,
     columns: Collection[str] | None = None,
 ) -> Table:
-    """Read CSV (also .csv.gz) and Parquet files, or data frames, under one schema.
+    """Read delimited and Parquet files, or data frames, under one schema.
 
     `strict` refuses values outside their declaration instead of bending them. To
     predict, no `target` is read; features that `columns` leaves out are not read
@@ -35,14 +38,20 @@ def read_files(
     """
     problems = Problems()
     wanted = _wanted(schema, target=target, columns=columns)
-    frames = raw_frames(sources, wanted, problems)
+    frames = raw_frames(sources, schema, wanted, problems)
     return _table(frames, schema, wanted, problems, strict=strict)
 
 
 def raw_frames(
-    sources: Sequence[TableSource], wanted: Collection[str], problems: Problems
+    sources: Sequence[TableSource],
+    schema: Schema,
+    wanted: Collection[str],
+    problems: Problems,
 ) -> list[Frame]:
-    """Read columns of sources as they are; errors are noted in `problems`."""
+    """Read what columns are read from, in files as the schema says they are written.
+
+    `wanted` are columns of the schema and its keys; errors are noted in `problems`.
+    """
     seen = set()
     for source in sources:
         if isinstance(source, MemoryTable):
@@ -51,13 +60,32 @@ def raw_frames(
             what = "the same file is listed twice"
             problems.add("file-twice", what, file=str(source))
         seen.add(source.resolve())
+    raw, written = _read_from(schema, wanted), schema.written
     frames = [
-        source.read(wanted, problems)
+        replace(source.read(raw, problems), written=written)
         if isinstance(source, MemoryTable)
-        else read_file(source, wanted, problems)
+        else read_file(source, raw, problems, written)
         for source in sources
     ]
-    return [frame for frame in frames if frame is not None]
+    return [with_dates(f, schema, problems) for f in frames if f is not None]
+
+
+def _read_from(schema: Schema, names: Collection[str]) -> list[str]:
+    declared = {column.name: column.read_from for column in schema.columns}
+    return list(dict.fromkeys(declared.get(name, name) for name in names))
+
+
+def plain_frame(
+    frame: Frame, schema: Schema, names: Collection[str], problems: Problems
+) -> Frame:
+    """Return columns and keys of a raw frame as a table of plain format has them."""
+    columns = {
+        name: without_words(frame.columns[name], frame.written)
+        if name in schema.keys
+        else plain_column(schema.by_name(name), frame, problems)
+        for name in names
+    }
+    return replace(frame, columns=columns, written=PLAIN)
 
 
 def read_inputs(
@@ -82,10 +110,11 @@ def read_frames(
     problems = Problems()
     wanted = _wanted(schema, target=target, columns=columns)
     for frame in frames:
-        for name in wanted:
+        for name in _read_from(schema, wanted):
             if name not in frame.columns:
                 what, file = "is not there", frame.name
                 problems.add("column-missing", what, file=file, column=name)
+    frames = [with_dates(frame, schema, problems) for frame in frames]
     return _table(frames, schema, wanted, problems, strict=strict)
 
 
@@ -119,8 +148,16 @@ def _table(
         readings = [
             convert_column(column, frame, problems, strict=strict, target=target)
             for frame in frames
-            if name in frame.columns
+            if column.read_from in frame.columns
         ]
+        units = {reading.unit for reading in readings if reading.unit is not None}
+        if len(units) > 1:
+            named = " and ".join(unit or "no unit" for unit in sorted(units))
+            what, hint = (
+                f"is in different units: {named}",
+                "write one unit in all files",
+            )
+            problems.add("mixed-units", what, column=name, hint=hint)
         if readings:
             columns[name] = np.concatenate([r.values for r in readings])
         if count := sum(reading.clamped for reading in readings):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One raw column against its declaration: values, counts, problems.
 
-An empty value is missing. A number that is written out as `nan`, `inf` or `1e400`
-is a mistake in the source and refuses the table. What lies outside the declared
-range is clamped and what is not in the declared list becomes missing; both are
-counted, and both refuse the table in strict reading.
+What lies outside the declared range is clamped and what is not in the declared list
+becomes missing; both are counted, and both refuse the table in strict reading. A value
+in another case than the declared one is that value, unless two are declared that differ
+in case alone.
 
 A profile looks for the range, so it reads the numbers in the file, as raw slots:
 
@@ -22,45 +22,35 @@ from typing import Protocol
 
 import numpy as np
 
-from lexfed.arrays import Bools, Floats, Integers
+from lexfed.arrays import Floats, Integers
 from lexfed.data.letter_pairs import LEVELS, pairs_of
 from lexfed.data.problems import Problems
+from lexfed.data.reading.column_values import (
+    ColumnPlace,
+    Spelling,
+    finite_numbers,
+    flags_of,
+    texts_of,
+    without_words,
+    wrong_type,
+)
 from lexfed.data.reading.frames import Frame, RawColumn
+from lexfed.data.reading.raw_columns import raw_column
 from lexfed.data.schema import Column, ColumnKind
 from lexfed.data.table import ColumnValues
-
-_TRUTH = {
-    **dict.fromkeys(("0", "false", "no", "0.0"), 0.0),
-    **dict.fromkeys(("1", "true", "yes", "1.0"), 1.0),
-}
 
 
 @dataclass(frozen=True)
 class ConvertedColumn:
-    """Values of a column that match its declaration, and counts of those bent."""
+    """Values of a column that match its declaration, and counts of those bent.
+
+    `unit` is that of its numbers as they are written, None where there is no number.
+    """
 
     values: ColumnValues
     clamped: int = 0
     undeclared: int = 0
-
-
-@dataclass(frozen=True)
-class _Place:
-    """The place of a column, for the problems that name it."""
-
-    frame: Frame
-    column: str
-    problems: Problems
-
-    def whole(self, kind: str, what: str, hint: str = "") -> None:
-        file = self.frame.name
-        self.problems.add(kind, what, file=file, column=self.column, hint=hint)
-
-    def rows(self, kind: str, what: str, wrong: Bools, hint: str = "") -> None:
-        rows, file = self.frame.rows[wrong].tolist(), self.frame.name
-        self.problems.add_rows(
-            kind, what, rows, file=file, column=self.column, hint=hint
-        )
+    unit: str | None = None
 
 
 def convert_column(
@@ -69,61 +59,73 @@ def convert_column(
     """Return the values of a declared column, not text, that the frame has.
 
     Strict reading refuses what would otherwise be clamped or made missing. A target
-    may be neither missing nor of an undeclared class.
+    may be neither missing nor of an undeclared class. A date that the column is a part
+    of has been read (`with_dates`).
     """
-    raw = frame.columns[column.name]
-    place = _Place(frame, column.name, problems)
+    place = ColumnPlace(frame, column.name, problems)
+    raw = raw_column(column, place)
     if raw.missing.any() and (target or not column.missing):
         what = "the target is missing" if target else "a value is missing"
         place.rows("value-missing", what, raw.missing)
     if column.kind == "category":
         return _category(column, raw, place, strict=strict or target)
     if column.kind == "flag":
-        return ConvertedColumn(_flag(raw, place))
+        return ConvertedColumn(flags_of(raw, place))
     return _number(column, raw, place, strict=strict)
+
+
+def plain_column(
+    column: Column, frame: Frame, problems: Problems, *, listed: bool = True
+) -> RawColumn:
+    """Return a declared column, not text, as a table of plain format has it.
+
+    Numbers are not clamped, and values that are not declared stay as they are; with
+    `listed` False nothing is known of a category's values.
+    """
+    place = ColumnPlace(frame, column.name, problems)
+    raw = raw_column(column, place, listed)
+    if column.kind == "number":
+        numbers, _ = finite_numbers(raw, place)
+        return RawColumn("number", numbers, np.isnan(numbers))
+    if column.kind == "flag":
+        flags = flags_of(raw, place)
+        return RawColumn("number", flags, np.isnan(flags))
+    if raw.kind in ("date", "other"):
+        wrong_type("category", raw, place)
+        return RawColumn("text", np.full(len(frame), "", object), raw.missing)
+    texts = texts_of(raw)
+    if listed and column.values:
+        spelling, values = Spelling(column.values), column.values
+        places = {text: spelling.place(text) for text in set(texts)}
+        texts = [values[places[t]] if places[t] >= 0 else t for t in texts]
+    return RawColumn("text", np.array(texts, dtype=object), raw.missing)
 
 
 def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
     """Return a key column as texts; a missing key is a problem."""
-    raw = frame.columns[name]
-    place = _Place(frame, name, problems)
+    raw = without_words(frame.columns[name], frame.written)
+    place = ColumnPlace(frame, name, problems)
+    if raw.kind == "other":
+        wrong_type("key", raw, place)
     if raw.missing.any():
         place.rows("key-missing", "the key is missing", raw.missing)
-    return _texts(raw)
+    return texts_of(raw)
 
 
 def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
     """Return a category column as it was read, None where missing."""
     raw = frame.columns[name]
     if raw.kind in ("date", "other"):
-        _wrong_type("category", raw, _Place(frame, name, problems))
+        wrong_type("category", raw, ColumnPlace(frame, name, problems))
         return [None] * len(frame)
     gone = raw.missing.tolist()
-    return [None if m else t for t, m in zip(_texts(raw), gone, strict=True)]
-
-
-def _texts(raw: RawColumn) -> list[str]:
-    if raw.kind == "number":
-        # A column of whole numbers with gaps is often stored as floats: 3.0 is "3".
-        whole = np.isfinite(raw.values) & (raw.values == np.floor(raw.values))
-        return [
-            str(int(value)) if is_whole else repr(float(value))
-            for value, is_whole in zip(raw.values.tolist(), whole, strict=True)
-        ]
-    return [str(value) for value in raw.values.tolist()]
-
-
-def _wrong_type(declared: str, raw: RawColumn, place: _Place) -> Floats:
-    held = "another type" if raw.kind == "other" else raw.kind
-    what = f"holds {held} here, declared as {declared}"
-    place.whole("column-type", what, "write it the same way at every site")
-    return np.full(len(raw.values), np.nan)
+    return [None if m else t for t, m in zip(texts_of(raw), gone, strict=True)]
 
 
 def _number(
-    column: Column, raw: RawColumn, place: _Place, *, strict: bool
+    column: Column, raw: RawColumn, place: ColumnPlace, *, strict: bool
 ) -> ConvertedColumn:
-    values = _finite(raw, place)
+    values, unit = finite_numbers(raw, place)
     low, high = column.range or (-np.inf, np.inf)
     known = ~np.isnan(values)
     outside = known & ((values < low) | (values > high))
@@ -131,74 +133,17 @@ def _number(
         hint = "correct the value, widen `range`, or read with `strict = false`"
         place.rows("out-of-range", "outside the declared range", outside, hint)
     clamped = np.where(known, np.clip(np.where(known, values, low), low, high), np.nan)
-    return ConvertedColumn(clamped, clamped=int(outside.sum()))
-
-
-def _finite(raw: RawColumn, place: _Place) -> Floats:
-    """Return the numbers of a column; NaN where there is none, or no finite one."""
-    if raw.kind == "number":
-        values = raw.values.astype(np.float64)
-    elif raw.kind == "text":
-        values, unreadable = _parse(raw)
-        if unreadable.any():
-            if unreadable[~raw.missing].all() and unreadable.sum() > 1:
-                return _wrong_type("number", raw, place)
-            place.rows("not-a-number", "text where a number is declared", unreadable)
-            values[unreadable] = 0.0
-    else:
-        return _wrong_type("number", raw, place)
-    endless = ~np.isfinite(values) & ~raw.missing
-    if endless.any():
-        hint = "leave a missing value empty"
-        place.rows("not-finite", "not a finite number", endless, hint)
-    return np.where(np.isfinite(values) & ~raw.missing, values, np.nan)
-
-
-def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
-    """Return the numbers in a column of texts, and where a text is not a number."""
-    texts = raw.values.tolist()
-    try:
-        values = np.array([float(text) if text else np.nan for text in texts])
-        unreadable = np.zeros(len(texts), dtype=bool)
-    except ValueError:
-        parsed = [_float_or_none(text) for text in texts]
-        unreadable = np.array([value is None for value in parsed], dtype=bool)
-        values = np.array([0.0 if value is None else value for value in parsed])
-    # Python reads 1_000 as a number; no author of a table means that.
-    unreadable |= np.array(["_" in text for text in texts], dtype=bool)
-    return values.astype(np.float64), unreadable
-
-
-def _float_or_none(text: str) -> float | None:
-    try:
-        return float(text) if text else np.nan
-    except ValueError:
-        return None
-
-
-def _flag(raw: RawColumn, place: _Place) -> Floats:
-    if raw.kind in ("date", "other"):
-        return _wrong_type("flag", raw, place)
-    texts = [text.lower() for text in _texts(raw)]
-    values = np.array([_TRUTH.get(text, np.nan) for text in texts], dtype=np.float64)
-    wrong = np.isnan(values) & ~raw.missing
-    if wrong.sum() > 1 and wrong[~raw.missing].all():
-        return _wrong_type("flag", raw, place)
-    if wrong.any():
-        hint = "write yes/no, true/false or 1/0"
-        place.rows("not-a-flag", "neither yes nor no", wrong, hint)
-    values[raw.missing] = np.nan
-    return values
+    return ConvertedColumn(clamped, clamped=int(outside.sum()), unit=unit)
 
 
 def _category(
-    column: Column, raw: RawColumn, place: _Place, *, strict: bool
+    column: Column, raw: RawColumn, place: ColumnPlace, *, strict: bool
 ) -> ConvertedColumn:
     if raw.kind in ("date", "other"):
-        return ConvertedColumn(_wrong_type("category", raw, place))
-    codes = {value: code for code, value in enumerate(column.values or ())}
-    places = [codes.get(text, -1) for text in _texts(raw)]
-    values: Integers = np.array(places, dtype=np.int64)
+        return ConvertedColumn(wrong_type("category", raw, place))
+    spelling, texts = Spelling(column.values or ()), texts_of(raw)
+    places = {text: spelling.place(text) for text in set(texts)}
+    values: Integers = np.array([places[text] for text in texts], dtype=np.int64)
     values[raw.missing] = -1
     undeclared = (values < 0) & ~raw.missing
     if strict and undeclared.any():
@@ -234,16 +179,19 @@ def raw_slots(
 ) -> Floats:
     """Return the slots of all columns, [rows, slots]; none is a key or a text.
 
+    The frame is of plain format, and its categories are spelled as declared.
+
     Guarantees:
         A slot depends on its own column's value in its own row alone.
     """
     parts = [np.empty((len(frame), 0))]
     for column in columns:
-        raw, place = frame.columns[column.name], _Place(frame, column.name, problems)
+        raw = frame.columns[column.name]
+        place = ColumnPlace(frame, column.name, problems)
         if column.kind == "number":
-            parts.append(_finite(raw, place)[:, None])
+            parts.append(finite_numbers(raw, place)[0][:, None])
         elif column.kind == "flag":
-            parts.append(_flag(raw, place)[:, None])
+            parts.append(flags_of(raw, place)[:, None])
         else:
             texts = plain_texts(column.name, frame, problems)
             parts.append(_letters(texts) if _is_open(column) else _codes(column, texts))

@@ -32,7 +32,7 @@ import pandas as pd
 
 from lexfed.arrays import Floats
 from lexfed.canonical import digest
-from lexfed.config.declarations import declared_column
+from lexfed.config.declarations import declared_columns
 from lexfed.config.search_grid import parse_grid, searched_configs
 from lexfed.config.tables.root import ColumnTable
 from lexfed.config.text.repair import without_lists
@@ -259,7 +259,10 @@ def _outcome(target: Column, logits: Floats, generator: np.random.Generator) -> 
 
 
 def _column(name: str, declared: Any) -> Column:
-    return declared_column(name, ColumnTable.model_validate(without_lists(declared)))
+    (column,) = declared_columns(
+        name, ColumnTable.model_validate(without_lists(declared))
+    )
+    return column
 
 
 def measure_search(dataset: Dataset, case: Case) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from lexfed import canonical
 from lexfed.config import Config
 from lexfed.data.builtin.registry import load_builtin
 from lexfed.data.problems import Problems
-from lexfed.data.reading.checked_tables import raw_frames
+from lexfed.data.reading.checked_tables import plain_frame, raw_frames
 from lexfed.data.reading.frames import Frame, RawColumn
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import RunFolderError, system_reason
@@ -86,10 +86,12 @@ def _frames(config: Config, schema: Schema, base: Path) -> list[Frame]:
     if data.built_in:
         chosen = data.generator.model_dump(exclude_none=True)
         return [load_builtin(data.source or "", **chosen).frame]
-    problems = Problems()
-    frames = raw_frames(data_sources(config, base), _wanted(schema), problems)
+    problems, wanted = Problems(), _wanted(schema)
+    frames = raw_frames(data_sources(config, base), schema, wanted, problems)
     problems.raise_if_any()
-    return frames
+    plain = [plain_frame(frame, schema, wanted, problems) for frame in frames]
+    problems.raise_if_any()
+    return plain
 
 
 def _wanted(schema: Schema) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from lexfed.arrays import Integers
 from lexfed.config.open_decisions import OpenConfig
 from lexfed.data.encoding import Encoding, build_encoding
+from lexfed.data.file_format import PLAIN
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.unit_blocks import (
     PersonRows,
@@ -23,8 +24,9 @@ from lexfed.data.people.unit_blocks import (
 )
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_frames
-from lexfed.data.reading.conversion import raw_slots
+from lexfed.data.reading.conversion import plain_column, raw_slots
 from lexfed.data.reading.frames import Frame
+from lexfed.data.reading.raw_columns import with_dates
 from lexfed.data.schema import Schema
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
@@ -64,7 +66,7 @@ def load_profile_population(
         frames = [source.built_in.frame]
     else:
         files = data_sources(config, base)
-        frames = raw_frames(files, columns_to_read(encoding), problems)
+        frames = raw_frames(files, schema, columns_to_read(encoding), problems)
     table = raw_table(opened, frames, schema, columns, problems)
     capped, partition, split = placed_persons(config, table, coins, source)
     table = capped.table
@@ -132,6 +134,22 @@ def columns_to_read(encoding: Encoding) -> list[str]:
     return [*sorted(schema.keys), *encoding.columns, schema.target]
 
 
+def _plain(
+    frame: Frame,
+    schema: Schema,
+    columns: Sequence[ProfiledColumn],
+    problems: Problems,
+) -> Frame:
+    """Return the profiled columns of a frame in plain format, spelled as declared."""
+    plain = {
+        each.name: plain_column(
+            schema.by_name(each.name), frame, problems, listed=each.values is not None
+        )
+        for each in columns
+    }
+    return replace(frame, columns=plain, written=PLAIN)
+
+
 def raw_table(
     opened: OpenConfig,
     frames: Sequence[Frame],
@@ -141,7 +159,9 @@ def raw_table(
 ) -> Table:
     """Return the persons of the rows and their sites, with raw values."""
     problems.raise_if_any()
-    raw = [raw_slots(columns, frame, problems) for frame in frames]
+    frames = [with_dates(frame, schema, problems) for frame in frames]
+    plain = [_plain(frame, schema, columns, problems) for frame in frames]
+    raw = [raw_slots(columns, frame, problems) for frame in plain]
     problems.raise_if_any()
     sites = opened.config.data.sites
     by_target = sites is not None and sites.partition == "dirichlet"

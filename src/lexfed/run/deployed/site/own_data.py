@@ -49,7 +49,7 @@ def read_own_data(
     if raw:
         encoding, problems = build_encoding(tagged.schema, tagged.tiers()), Problems()
         columns = profiled_columns(bundle.opened, encoding)
-        frames = raw_frames([data], columns_to_read(encoding), problems)
+        frames = raw_frames([data], tagged.schema, columns_to_read(encoding), problems)
         table = raw_table(bundle.opened, frames, tagged.schema, columns, problems)
     else:
         _, names = used_columns(config, tagged, base)
