@@ -233,7 +233,7 @@ def _of_file(
     # Imported here, with what reads a configuration: tagging a schema needs neither.
     from lexfed.law.decisions import PERSON_KEY
 
-    columns = list(read_columns(file))
+    columns = list(read_columns(file, written=source.written))
     there = {column.name for column in columns}
     table = table_name(file)
     columns += [

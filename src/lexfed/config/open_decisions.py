@@ -27,7 +27,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import UNDECIDED, undecided_in
 from lexfed.config.text.positions import key_lines
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
-from lexfed.data.file_format import FileFormat
+from lexfed.data.file_format import PLAIN, FileFormat
 from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.suggestions import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -131,7 +131,7 @@ class TagSource:
     """The columns of a configuration: their files, and the decisions about them.
 
     Attributes:
-        written: how the files are written.
+        written: how the files are written; None where nothing is said about it.
         person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
         undecided: the needed columns about which nothing is decided yet.
@@ -145,7 +145,7 @@ class TagSource:
     jurisdictions: tuple[str, ...]
     catalogues: tuple[Path, ...]
     settings: TaggerSettings
-    written: FileFormat
+    written: FileFormat | None
     person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -195,7 +195,7 @@ def tag_source(path: Path) -> TagSource:
         jurisdictions=config.law.jurisdictions,
         catalogues=tuple(base / file for file in config.law.catalogues),
         settings=config.law.tagger.settings,
-        written=data.written,
+        written=None if data.written == PLAIN else data.written,
         person=data.person,
         needed=needed,
         undecided=tuple(n for n in needed if n not in entries or is_open(entries[n])),

@@ -83,6 +83,11 @@ class FileFormat:
         """The character between two fields."""
         return MARKS[self.separator]
 
+    @property
+    def codec(self) -> str:
+        """Python's name of the encoding; a mark in front of UTF-8 is no text."""
+        return _CODECS.get(self.encoding, self.encoding)
+
     def is_missing(self, text: str) -> bool:
         """Return True if a stripped cell holds nothing, or a word for nothing."""
         return not text or text.casefold() in _folded(self.missing)
@@ -106,6 +111,10 @@ class FileFormat:
         return cls(**strict_fields.fields(plain, known, (), "format"))
 
 
+_CODECS = {
+    "utf-8": "utf-8-sig", "windows-1250": "cp1250", "windows-1251": "cp1251",
+    "windows-1252": "cp1252",
+}  # fmt: skip
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "separator": get_args(SeparatorName),
     "decimal": get_args(DecimalMark),

@@ -14,7 +14,7 @@ points as agreed, none twice, and a question for a number only.
 """
 
 import secrets
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,8 +22,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from lexfed.data.file_format import PACKED_SUFFIXES, PLAIN, TEXT_SUFFIXES
 from lexfed.data.problems import Problems
 from lexfed.data.reading.conversion import plain_texts
+from lexfed.data.reading.format_guess import guess_text_format
+from lexfed.data.reading.packed_files import DamagedArchive
 from lexfed.data.reading.table_files import read_file
 from lexfed.errors import ConfigError, Problem
 from lexfed.ledger.purse import ChargeTerms, LedgerPlace
@@ -50,12 +53,15 @@ def ledger_of(folder: Path | None, site: str | None, file: Path) -> LedgerPlace 
 
 
 def read_people(file: Path, column: str) -> PersonKeys:
-    """Return the different people of a column of keys in a CSV or Parquet file.
+    """Return the different people of a column of keys in a file.
 
     A `DataError` names no key.
     """
-    problems = Problems()
-    frame = read_file(file, [column], problems)
+    problems, written = Problems(), PLAIN
+    if str(file).lower().endswith((*TEXT_SUFFIXES, *PACKED_SUFFIXES)):
+        with suppress(ConfigError, OSError, DamagedArchive):  # reading it says why
+            written = guess_text_format(file)
+    frame = read_file(file, [column], problems, written)
     if frame is None or problems.kept:
         raise problems.error()
     texts = plain_texts(column, frame, problems)

@@ -21,20 +21,12 @@ from lexfed.data.reading.column_names import check_names, numbered_names
 from lexfed.data.reading.frames import Frame, text_column
 from lexfed.data.reading.packed_files import unpacked
 
-_CODECS = {"utf-8": "utf-8-sig", "windows-1252": "cp1252", "windows-1250": "cp1250",
-           "windows-1251": "cp1251"}  # fmt: skip
-
-
-def codec_of(written: FileFormat) -> str:
-    """Return Python's name of the encoding; a mark in front of UTF-8 is no text."""
-    return _CODECS.get(written.encoding, written.encoding)
-
 
 @contextmanager
 def opened_text(path: Path, written: FileFormat) -> Iterator[io.TextIOWrapper]:
     """Open a file as text of its format, unpacking it by its name."""
     with unpacked(path) as stream:
-        yield io.TextIOWrapper(stream, codec_of(written), newline="")
+        yield io.TextIOWrapper(stream, written.codec, newline="")
 
 
 def read_delimited(
@@ -123,7 +115,7 @@ _PLURALS = {
 def _first_undecodable(path: Path, written: FileFormat) -> int | None:
     if written.encoding == "utf-16":
         return None  # its lines cannot be told from its bytes
-    codec = codec_of(written)
+    codec = written.codec
     with unpacked(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:

@@ -24,7 +24,6 @@ from lexfed.data.file_format import (
     SeparatorName,
     TextEncoding,
 )
-from lexfed.data.reading.delimited_files import codec_of
 from lexfed.data.reading.packed_files import unpacked
 from lexfed.data.written_values import written_date, written_number
 from lexfed.errors import ConfigError, Problem
@@ -59,7 +58,7 @@ def guess_text_format(
         if encoding is None:
             encoding = _encoding(start, stream, path)
     written = replace(PLAIN, encoding=encoding)
-    text = start.decode(codec_of(written), "replace")
+    text = start.decode(written.codec, "replace")
     if (
         len(start) == SAMPLE_BYTES
     ):  # a record that is cut would look like one of another length

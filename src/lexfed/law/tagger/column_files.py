@@ -4,7 +4,7 @@
     schema CSV    header `table,column,description,dtype`; all but `column` may be
                   missing or empty
     data CSV      the header gives names; the first rows are a sample of values;
-                  also compressed, as `.csv.gz`
+                  also compressed, as `.csv.gz` or in a `.zip`, and separated otherwise
     .parquet      names, types, descriptions in the metadata, a sample of values
     .sql          `CREATE TABLE` statements, see `sql_schemas`
 
@@ -13,18 +13,19 @@ sent. Only the standard library is needed, except for Parquet.
 """
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path, PurePath
 
-from lexfed.errors import DataError, Problem, system_reason
+from lexfed.data.file_format import MARKS, PLAIN, FileFormat, SeparatorName
+from lexfed.data.reading.column_names import numbered_names
+from lexfed.data.reading.format_guess import guess_text_format
+from lexfed.data.reading.packed_files import DamagedArchive, unpacked
+from lexfed.errors import ConfigError, DataError, Problem, system_reason
 from lexfed.law.tagger.sql_schemas import columns_of_sql
 from lexfed.law.tagger.suggestions import DescribedColumn
-from lexfed.plain_files import plain_or_link
 from lexfed.visible_text import hidden_in, visible
 
 SAMPLE = 200
@@ -32,23 +33,25 @@ SAMPLE = 200
 
 _SAMPLE_BYTES = 16 * 1024 * 1024
 _FIELDS = ("table", "column", "description", "dtype")
-_DELIMITERS = ",;\t|"
 _MOST_PROBLEMS = 20
-_ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz)?|parquet|pq)$", re.IGNORECASE)
+_ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz|\.zip)?|zip|parquet|pq)$", re.IGNORECASE)
 
 
-def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...]:
+def read_columns(
+    path: Path, sample: int = SAMPLE, written: FileFormat | None = None
+) -> tuple[DescribedColumn, ...]:
     """Return the columns of a CSV, TSV, Parquet or SQL file, recognised by its name.
 
-    Values are sampled from the first `sample` rows; with 0 columns have names only. A
-    file without columns that could be tagged raises `DataError`.
+    Values are sampled from the first `sample` rows; with 0 columns have names only. How
+    a file is `written` is guessed where nobody says it. A file without columns that
+    could be tagged raises `DataError`; columns without a name are left out.
     """
     kind = path.suffix.lower()
     if kind in (".parquet", ".pq"):
         return _parquet(path, sample)
     if kind in (".sql", ".ddl"):
         return columns_of_sql(read_text(path), str(path))
-    return _table(path, sample)
+    return _table(path, sample, written or _guessed(path))
 
 
 def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
@@ -137,15 +140,30 @@ def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str
         raise DataError([Problem(f"{path}:{reader.line_num}", what)]) from error
 
 
-def _table(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
+def _guessed(path: Path) -> FileFormat:
+    """Return how a file is written, for names and a sample: any reading will do."""
     text = read_text(path, _SAMPLE_BYTES, whole=False)
-    delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
-    rows = _rows(text, path, delimiter)
-    header = [name.strip() for name in next(rows, (1, []))[1]]
+    try:
+        return guess_text_format(path)
+    except (ConfigError, OSError, DamagedArchive):
+        first = text.partition("\n")[0]
+        names: list[SeparatorName] = sorted(MARKS, key=lambda n: -first.count(MARKS[n]))
+        return replace(PLAIN, separator=names[0])
+
+
+def _table(path: Path, sample: int, written: FileFormat) -> tuple[DescribedColumn, ...]:
+    text = read_text(path, _SAMPLE_BYTES, whole=False, written=written)
+    rows = _rows(text, path, written.mark)
+    first = next(rows, (1, []))[1]
+    header = [name.strip() for name in first]
     # A ragged row says nothing about the others; what it has is taken.
     taken = [row for _, (_, row) in zip(range(sample), rows, strict=False)]
+    if not written.header:
+        header, taken = numbered_names(len(first)), [first, *taken][:sample]
     found = []
     for at, name in enumerate(header):
+        if not name:
+            continue
         values = tuple(row[at] for row in taken if at < len(row)) if sample else None
         column = DescribedColumn(table_name(path), name, "", "", values)
         found.append((column, f"{path}:1", f"field {at + 1}: "))
@@ -186,22 +204,24 @@ MAX_BYTES = 256 * 1024 * 1024
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
+def read_text(
+    path: Path,
+    limit: int = MAX_BYTES,
+    whole: bool = True,
+    written: FileFormat = PLAIN,
+) -> str:
     """Return the text of a file, or raise `DataError` if it has none.
 
-    UTF-8 and UTF-16 with a mark are recognised; other bytes are read as Windows-1252,
-    in which every name stays readable enough to be tagged. At most `limit` bytes are
-    read. A longer file is an error if it has to be `whole`, and is cut at its last line
-    end otherwise.
+    In the encoding that it is written in; for UTF-8, a mark of UTF-16 is recognised and
+    other bytes are read as Windows-1252, in which every name stays readable enough to
+    be tagged. At most `limit` bytes are read. A longer file is an error if it has to be
+    `whole`, and is cut at its last line end otherwise.
     """
     try:
         # Only so much is unpacked as is read: a small file may hold a large one.
-        with (
-            open(path, "rb", opener=plain_or_link) as file,
-            gzip.open(file) if path.suffix == ".gz" else nullcontext(file) as text,
-        ):
+        with unpacked(path) as text:
             content = text.read(limit + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DamagedArchive as error:
         raise _not_text(path) from error
     except OSError as error:
         reason = system_reason(error)
@@ -210,6 +230,8 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
         if whole:
             raise DataError([Problem(f"`{path}`", f"more than {limit} bytes")])
         content = content[: content.rfind(b"\n", 0, limit) + 1]
+    if written.encoding != PLAIN.encoding:
+        return content.decode(written.codec, "replace")
     encoding = next((e for mark, e in _MARKS.items() if content.startswith(mark)), "")
     if not encoding and b"\x00" in content:
         raise _not_text(path)
