@@ -53,12 +53,15 @@ CONFIGURATION = ".toml"
 class TaggedColumns(Sequence[TaggedColumn]):
     """Tagged columns, the laws that were asked, and what files of sites disagree on.
 
+    `open_names` are the columns that a configuration leaves open; None without one.
+
     A sequence of its columns, in the order of the input.
     """
 
     columns: tuple[TaggedColumn, ...]
     catalogues: tuple[LawCatalogue, ...]
     disagreements: tuple[MergedTag, ...] = ()
+    open_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -215,7 +218,8 @@ def configuration_tags(
     }
     if len(sites) == 1:
         (suggestions,) = sites.values()
-        return TaggedColumns(with_articles(suggestions, laws), laws)
+        tagged = with_articles(suggestions, laws)
+        return TaggedColumns(tagged, laws, (), source.undecided)
     merged = merge_site_tags(
         {
             site: [replace(SiteTag.of(one), table="") for one in suggestions]
@@ -224,7 +228,7 @@ def configuration_tags(
     )
     chosen = [_strictest(column, sites) for column in merged]
     apart = tuple(column for column in merged if column.disagree)
-    return TaggedColumns(with_articles(chosen, laws), laws, apart)
+    return TaggedColumns(with_articles(chosen, laws), laws, apart, source.undecided)
 
 
 def _of_file(

@@ -285,3 +285,84 @@ def test_a_decision_about_no_column_is_not_open(lexfed: Lexfed, place: Path) -> 
     assert "warning: `[law.columns]`: there is no column `aage`" in said
     assert "there is no column `aage`" in lexfed("tag", "--accept", "aage").err
     assert path.read_text() == text
+
+
+DECIDED = """\
+[law.columns]
+hiv_status = { tier = "special", category = "health", reason = "a test result" }
+qqzx = { tier = "non_personal", reason = "number of beds" }
+"""
+
+
+def test_decisions_of_the_page_are_written(
+    lexfed: Lexfed, begun: Path, place: Path
+) -> None:
+    (place / "decisions.toml").write_text(DECIDED)
+    said = lexfed("tag", "--decisions", "decisions.toml")
+    assert (said.code, said.out) == (0, "")
+    assert "2 decisions written" in said.err
+    assert "still open: `patient_id`, `alter`, `postcode`" in said.err
+    assert decided(begun) == tomllib.loads(DECIDED)["law"]["columns"]
+    # The same ones again change nothing.
+    before = begun.read_bytes()
+    again = lexfed("tag", "lexfed.toml", "--decisions", "decisions.toml")
+    assert again.code == 0
+    assert "nothing to write" in again.err
+    assert begun.read_bytes() == before
+
+
+def test_a_decision_is_never_overwritten_by_a_file(
+    lexfed: Lexfed, begun: Path, place: Path
+) -> None:
+    (place / "first.toml").write_text(DECIDED)
+    assert lexfed("tag", "--decisions", "first.toml").code == 0
+    before = begun.read_bytes()
+    other = DECIDED.replace("number of beds", "something else")
+    other += 'alter = { tier = "personal", reason = "an age" }\n'
+    (place / "second.toml").write_text(other)
+    said = lexfed("tag", "--decisions", "second.toml")
+    assert said.code == 2
+    assert "second.toml:3: column `qqzx` is decided already" in said.err
+    assert begun.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('hiv_statu = { tier = "special", reason = "r" }',
+         "d.toml:2: there is no column `hiv_statu`"),
+        ('hiv_status = { tier = "secret", reason = "r" }', "d.toml:2: "),
+        ("hiv_status = {", "d.toml:2: not valid TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_decision_writes_none(
+    content: str, said: str, lexfed: Lexfed, begun: Path, place: Path
+) -> None:
+    (place / "d.toml").write_text("[law.columns]\n" + content)
+    before = begun.read_bytes()
+    found = lexfed("tag", "--decisions", "d.toml")
+    assert found.code == 2
+    assert said in found.err
+    assert begun.read_bytes() == before
+
+
+def test_decisions_go_with_nothing_else(lexfed: Lexfed, begun: Path) -> None:
+    for more in (
+        ("--accept",), ("--json",), ("--html", "a"), ("--csv", "a"), ("--explain", "a"),
+        ("--schema", "a"), ("--jurisdictions", "gdpr"), ("--catalogue", "a"),
+        ("lexfed.toml", "hiv_status"),
+    ):  # fmt: skip
+        said = lexfed("tag", "--decisions", "d.toml", *more)
+        assert said.code == 2
+        assert "exclude each other" in said.err or "no column names" in said.err
+
+
+def test_the_page_of_a_configuration_asks_for_what_is_open(
+    lexfed: Lexfed, begun: Path, place: Path
+) -> None:
+    (place / "decisions.toml").write_text(DECIDED)
+    assert lexfed("tag", "--decisions", "decisions.toml").code == 0
+    assert lexfed("tag", "lexfed.toml", "--html", "tags.html").code == 0
+    text = (place / "tags.html").read_text()
+    assert text.count("decided in the configuration") == 2
+    assert text.count('class="form"') == 3

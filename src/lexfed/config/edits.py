@@ -42,9 +42,12 @@ class ColumnDecision:
     by: Literal["person", "rule"] = "person"
 
     def keys(self) -> dict[str, str]:
-        """Return the keys that say it; that a person decided goes without saying."""
-        said = vars(self).items()
-        return {key: value for key, value in said if (key, value) != ("by", "person")}
+        """Return the keys that say it; that a person decided goes without saying.
+
+        No more is said of a category that nobody stated.
+        """
+        unsaid = (("by", "person"), ("category", ""))
+        return {k: value for k, value in vars(self).items() if (k, value) not in unsaid}
 
     def inline(self) -> str:
         """Return the decision as an inline table."""

@@ -204,6 +204,16 @@ def tag_source(path: Path) -> TagSource:
     )
 
 
+def stated_decisions(source: TagSource) -> dict[str, Mapping[str, Any]]:
+    """Return the entries of `[law.columns]` as they are written."""
+    plain = parse_toml(source.text.removeprefix("\ufeff"))
+    return {
+        name: {k: v for k, v in entry.items() if (k, v) != ("by", "person")}
+        for name, entry in _columns(plain, "law").items()
+        if isinstance(entry, Mapping)
+    }
+
+
 def is_open(entry: object) -> bool:
     """Return True if nothing is decided in an entry of `[law.columns]`."""
     if isinstance(entry, Mapping):

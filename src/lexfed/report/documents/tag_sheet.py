@@ -9,14 +9,19 @@ every column. Names and descriptions come from outside: they are made visible
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.catalogue import Article, LawCatalogue
-from lexfed.law.explanations import KIND_WORDS, fingerprint, reason_of
-from lexfed.law.tagger.suggestions import TIERS
+from lexfed.law.explanations import (
+    KIND_WORDS,
+    decision_of,
+    fingerprint,
+    reason_of,
+)
+from lexfed.law.tagger.suggestions import CATEGORIES, TIERS
 from lexfed.report.markup import page_templates
-from lexfed.report.markup.escaping import csv_cell
+from lexfed.report.markup.escaping import csv_cell, visible
 
 HEADER = (
     "table", "column", "tier", "category", "score", "review", "articles", "obligations",
@@ -58,18 +63,25 @@ def tag_csv(columns: Sequence[TaggedColumn]) -> str:
 
 
 def tag_page(
-    columns: Sequence[TaggedColumn], catalogues: Sequence[LawCatalogue], source: str
+    columns: Sequence[TaggedColumn],
+    catalogues: Sequence[LawCatalogue],
+    source: str,
+    open_names: Collection[str] | None = None,
 ) -> Iterator[str]:
     """Yield the page in parts, because a schema may have very many columns.
 
-    `source` names the tagged table, such as a file.
+    `source` names the tagged table, such as a file; `open_names` are the columns that
+    are still to be decided, None for all. People decide on the page and download their
+    decisions as TOML, which `lexfed tag --decisions` reads.
 
     Guarantees:
-        No script, no address that a browser would fetch.
+        One script, ours, and no address that a browser would fetch: the policy of the
+        page lets nothing else run, and nothing leave.
         Text of others is shown as text, whatever it looks like.
         No value of a column is on it.
     """
     counts = Counter(tagged.suggestion.tier for tagged in columns)
+    script = page_templates.PageScript.named("tags.js")
     return page_templates.pieces(
         "tags.html",
         source=source,
@@ -83,6 +95,12 @@ def tag_page(
         tagger=fingerprint(),
         kinds=KIND_WORDS,
         reason=reason_of,
+        decision=lambda tagged: visible(decision_of(tagged))[:1000],
+        is_open=lambda name: open_names is None or name in open_names,
+        tiers=TIERS,
+        categories=CATEGORIES,
+        script=script.code,
+        script_hash=script.allowed,
     )
 
 

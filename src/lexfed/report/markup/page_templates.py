@@ -5,8 +5,12 @@ Templates are in `report/templates`. Their values are first made visible (`escap
 and then escaped by the engine; the only markup that is let through is our own.
 """
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
@@ -39,6 +43,7 @@ def pieces(template: str, /, **values: object) -> Iterator[str]:
 def _environment() -> jinja2.Environment:
     environment = template_environment(visible, autoescape=True)
     environment.filters["words"] = words
+    environment.filters["exact"] = exact
     return environment
 
 
@@ -71,3 +76,27 @@ def template_environment(
 def words(text: str) -> Markup:
     """Return a sentence with the words in backticks set as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
+
+
+def exact(text: str) -> Markup:
+    """Return a text as JSON for an attribute: programs read it to the character.
+
+    Only ASCII is in it, so that nothing hides, and nothing is spelled out in its place.
+    """
+    return Markup(escape(json.dumps(text)))  # noqa: S704
+
+
+@dataclass(frozen=True)
+class PageScript:
+    """A program of our own in a page, and the only one that its policy lets run."""
+
+    code: Markup
+    allowed: str
+
+    @classmethod
+    def named(cls, name: str) -> "PageScript":
+        """Return a script from `report/templates`."""
+        file = resources.files("lexfed.report") / "templates" / name
+        code = file.read_text(encoding="utf-8")
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        return cls(Markup(code), f"sha256-{digest}")  # noqa: S704 - our own file

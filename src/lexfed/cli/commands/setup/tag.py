@@ -23,7 +23,6 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.report.markup.escaping import shortened, visible
 
 if TYPE_CHECKING:
-    from lexfed.config.open_decisions import TagSource
     from lexfed.law.articles import TaggedColumn
     from lexfed.tagging import TaggedColumns
 
@@ -42,6 +41,7 @@ class _TagRequest:
     csv: Path | None
     explain: str | None
     accept: bool
+    decisions: Path | None
     jurisdictions: str | None
     catalogues: tuple[Path, ...]
 
@@ -79,6 +79,13 @@ def tag(
             help="Write suggestions into the configuration; those for review by NAME.",
         ),
     ] = False,
+    decisions: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Write decisions made on the page into the configuration.",
+        ),
+    ] = None,
     jurisdictions: Annotated[
         str | None,
         Option(metavar="LIST", help="Of gdpr,hipaa,ccpa; else as configured."),
@@ -91,11 +98,15 @@ def tag(
     """Classify columns by legal sensitivity, with reasons."""
     request = _TagRequest(
         tuple(arguments or ()), schema, as_json, html, csv, explain, accept,
-        jurisdictions, tuple(catalogue or ()),
+        decisions, jurisdictions, tuple(catalogue or ()),
     )  # fmt: skip
     _check(request)
     if accept:
         _accept(request)
+    elif decisions is not None:
+        from lexfed.cli.commands.setup.filed_decisions import import_decisions
+
+        import_decisions(decisions, _configuration(request.arguments))
     else:
         _suggest(request)
 
@@ -129,21 +140,28 @@ def _check(request: _TagRequest) -> None:
     if request.schema and request.arguments:
         hint = "`lexfed tag FILE` for data, `lexfed tag --schema FILE` for a schema"
         problems.append(Problem("", "a file and `--schema` are both given", hint))
-    if request.accept:
-        others = {
+    if request.accept or request.decisions:
+        own = "--accept" if request.accept else "--decisions"
+        others: dict[str, object] = {
             "--schema": request.schema,
             "--explain": request.explain,
             "--jurisdictions": request.jurisdictions,
             "--catalogue": request.catalogues,
         }
-        hint = (
-            "it works on a configuration: `lexfed tag lexfed.toml --accept [NAME...]`"
-        )
+        if request.decisions:
+            sheets = {"--json": request.as_json, "--html": request.html}
+            others |= sheets | {"--csv": request.csv}
+        if request.accept:
+            others |= {"--decisions": request.decisions}
+        what = "--accept [NAME...]" if request.accept else "--decisions FILE"
+        hint = f"it works on a configuration: `lexfed tag lexfed.toml {what}`"
         problems += [
-            Problem("", f"`--accept` and `{name}` exclude each other", hint)
+            Problem("", f"`{own}` and `{name}` exclude each other", hint)
             for name, value in others.items()
             if value
         ]
+        if request.decisions and len(request.arguments) > 1:
+            problems.append(Problem("", "`--decisions` takes no column names", hint))
     elif len(request.arguments) > 1:
         hint = "one file at a time; names of columns need `--accept`"
         what = f"expected one file, got: `{visible(request.arguments[1])[:60]}` too"
@@ -169,6 +187,10 @@ def _source(arguments: Sequence[str]) -> Path:
         )
         raise ConfigError([Problem("", "nothing to tag: no file is named", hint)])
     return DEFAULT
+
+
+def _configuration(arguments: Sequence[str]) -> Path:
+    return Path(arguments[0]) if arguments else DEFAULT
 
 
 def _spare(request: _TagRequest, source: Path) -> None:
@@ -272,13 +294,19 @@ def _write_sheets(request: _TagRequest, found: "TaggedColumns", source: str) -> 
     from lexfed.report.documents.tag_sheet import tag_csv, tag_page
 
     if request.html is not None:
-        write_parts(request.html, tag_page(found.columns, found.catalogues, source))
+        page = tag_page(found.columns, found.catalogues, source, found.open_names)
+        write_parts(request.html, page)
     if request.csv is not None:
         write_parts(request.csv, [tag_csv(found.columns)])
 
 
 def _accept(request: _TagRequest) -> None:
     """Write suggestions under `[law.columns]` of a configuration."""
+    from lexfed.cli.commands.setup.filed_decisions import (
+        FINISH,
+        check_names,
+        still_open,
+    )
     from lexfed.cli.output import write_parts
     from lexfed.config.edits import ColumnDecision, with_decisions
     from lexfed.config.open_decisions import tag_source
@@ -290,7 +318,7 @@ def _accept(request: _TagRequest) -> None:
     path = Path(arguments[0]) if given else DEFAULT
     names = tuple(dict.fromkeys(arguments[1:] if given else arguments))
     source = tag_source(path)
-    _check_names(names, source, path)
+    check_names(names, source, str(path))
     found = configuration_tags(source)
     _say_disagreements(found)
     undecided = [
@@ -316,43 +344,9 @@ def _accept(request: _TagRequest) -> None:
     _write_sheets(request, found, str(path))
     talk.say(_acceptance(taken, left, path))
     for name, keys in source.begun.items():
-        talk.warn(f"column `{visible(name)[:60]}`: {_still_open(keys)}", _FINISH)
+        talk.warn(f"column `{visible(name)[:60]}`: {still_open(keys)}", FINISH)
     for name in source.unknown:
         talk.warn(f"`[law.columns]`: there is no column `{visible(name)[:60]}`")
-
-
-def _check_names(names: Sequence[str], source: "TagSource", path: Path) -> None:
-    from lexfed.config.text.wording import did_you_mean
-
-    problems = []
-    for name in names:
-        shown = visible(name)[:60]
-        if name not in source.needed:
-            known = did_you_mean(name, source.needed, "") if source.needed else ""
-            hint = (
-                known
-                if known.startswith("did you mean")
-                else "declare it under `[data.columns]` first; a configuration comes "
-                "before names: `lexfed tag lexfed.toml --accept NAME`"
-            )
-            problems.append(Problem(str(path), f"there is no column `{shown}`", hint))
-        elif name in source.begun:
-            what = f"column `{shown}`: {_still_open(source.begun[name])}"
-            problems.append(Problem(str(path), what, _FINISH))
-        elif name not in source.undecided:
-            what = f"column `{shown}` is decided already"
-            hint = "a decision is never overwritten: edit it under `[law.columns]`"
-            problems.append(Problem(str(path), what, hint))
-    if problems:
-        raise ConfigError(problems)
-
-
-_FINISH = "the rest is decided and stays: finish it by hand under `[law.columns]`"
-
-
-def _still_open(keys: Sequence[str]) -> str:
-    listed = " and ".join(f"`{visible(key)[:60]}`" for key in keys)
-    return f"{listed} {'is' if len(keys) == 1 else 'are'} not decided yet"
 
 
 def _acceptance(
