@@ -27,11 +27,13 @@ from lexfed.version import __version__
 
 if TYPE_CHECKING:
     from lexfed.python.evidence import verify, write_report
+    from lexfed.python.own_models import check_model
     from lexfed.python.training import check, demo, load, plan, predict, train
     from lexfed.tagging import tag
 
 _HOMES = {
     "check": "lexfed.python.training",
+    "check_model": "lexfed.python.own_models",
     "demo": "lexfed.python.training",
     "load": "lexfed.python.training",
     "plan": "lexfed.python.training",
@@ -46,6 +48,7 @@ _HOMES = {
 __all__ = [
     "__version__",
     "check",
+    "check_model",
     "demo",
     "load",
     "plan",

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from lexfed.cli.app import app
 from lexfed.run.results.run_result import RunResult
 from support.shown_examples import block
 
@@ -47,3 +49,26 @@ def test_a_file(
     _run("python:api")
     assert "epsilon" in capsys.readouterr().out
     assert lexfed.load("runs/file").claim is not None
+
+
+def test_a_model_of_ones_own(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = block(GUIDE.read_text(encoding="utf-8"), "python:own-model")
+    Path("my_models.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(place)
+    _run("python:check-model")
+    assert capsys.readouterr().out.startswith("can be trained privately")
+
+
+def test_ten_lines_lead_to_a_claim_that_the_command_accepts(
+    place: Path, patients: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = block(GUIDE.read_text(encoding="utf-8"), "python:ten-lines").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 10
+    patients.to_csv("patients.csv", index=False)
+    _run("python:ten-lines")
+    assert "<Claim: epsilon " in capsys.readouterr().out
+    done = CliRunner().invoke(app, ["verify", "runs/table"])
+    assert done.exit_code == 0, done.output
+    assert "OK   claim" in done.output

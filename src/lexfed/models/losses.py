@@ -5,6 +5,7 @@ A tower is trained on `offset + tower(x)`: the offset holds the logits of the fi
 lower towers and is a constant. The slope d loss / d logits is all that back-propagation
 needs, and for these three losses it is `prediction - target`.
 
+>>> import torch
 >>> LOGISTIC.slope(torch.zeros(1, 1), torch.ones(1))
 tensor([[-0.5000]])
 """

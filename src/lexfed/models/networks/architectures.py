@@ -13,7 +13,8 @@ import copy
 import importlib
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 
@@ -44,11 +45,33 @@ def build(
     if slots < 1 or outputs < 1:
         what = f"expected at least one slot and one output, got: {slots} and {outputs}"
         raise ConfigError([Problem("model", what)])
-    # User factories draw from the global generator; it is lent a seed and given back.
+    with _lent_generator(seed):
+        return _construct(spec, slots, outputs, seed, bias)
+
+
+Factory = Callable[[int, int], object]
+"""A user's function of the numbers of inputs and outputs, which returns a module."""
+
+
+def build_own(
+    factory: Factory, where: str, slots: int, outputs: int, seed: int = 0
+) -> nn.Module:
+    """Build the model of a factory as `build` does; `where` stands for it in messages.
+
+    Raises:
+        ConfigError: with every reason why it cannot be trained privately.
+    """
+    with _lent_generator(seed):
+        return _made_again(factory, where, slots, outputs, seed)
+
+
+@contextmanager
+def _lent_generator(seed: int) -> Iterator[None]:
+    """Lend the global generator a seed, since factories draw from it."""
     state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(seed)
-        return _construct(spec, slots, outputs, seed, bias)
+        yield
     finally:
         torch.set_rng_state(state)
 
@@ -134,6 +157,12 @@ def _import(spec: str, slots: int, outputs: int, seed: int) -> nn.Module:
     except Exception as error:  # importing a person's code may raise anything
         hint = "the module must be importable from where lexfed runs"
         raise ConfigError([Problem(where, f"cannot import: {error}", hint)]) from error
+    return _made_again(factory, where, slots, outputs, seed)
+
+
+def _made_again(
+    factory: Factory, where: str, slots: int, outputs: int, seed: int
+) -> nn.Module:
     try:
         # Towers are built in every round of a run, and capturing takes seconds.
         return copy.deepcopy(_without_code(factory, slots, outputs, seed))
@@ -147,9 +176,7 @@ def _import(spec: str, slots: int, outputs: int, seed: int) -> nn.Module:
 
 
 @lru_cache(maxsize=32)
-def _without_code(
-    factory: Callable[[int, int], object], slots: int, outputs: int, seed: int
-) -> nn.Module:
+def _without_code(factory: Factory, slots: int, outputs: int, seed: int) -> nn.Module:
     """Return a factory's model, made again; the seed is the generator's."""
     module = factory(slots, outputs)
     if not isinstance(module, nn.Module):
