@@ -17,7 +17,9 @@ def test_importances_are_bought_used_and_counted_together(
     assert said.code == 0, said.err
     assert "whole record (ε, δ) = (0.50" in said.err
     assert 'importance_from = "paid:runs/bought"' in said.err
-    assert all(len(line.split()) == 2 for line in said.out.splitlines())
+    assert all(" to " in line for line in said.out.splitlines())
+    assert "undecided" in said.err
+    assert "intervals hold together in 95 %" in said.err
     assert lexfed("verify", "runs/bought").code == 0
     keys = 'allocation = "multiplier"\nimportance_from = "paid:runs/bought"\n'
     edit(("[budget]\n", "[budget]\n" + keys))
@@ -35,6 +37,11 @@ def test_importances_as_json_and_their_default_place(
     assert said.code == 0, said.err
     found = json.loads(said.out)
     assert found["importance"]
+    assert set(found["intervals"]) == set(found["importance"])
+    assert all(low <= high for low, high in found["intervals"].values())
+    assert found["decided"] == (len(found["leaders"]) == 1)
+    result = json.loads((Path(found["folder"]) / "result.json").read_text())
+    assert result["verdict"].startswith("importances: ")
     assert Path(found["folder"]).name.endswith("-importance")
     again = lexfed("importance")
     assert again.code == 2

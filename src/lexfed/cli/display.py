@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lexfed.audit.storage.write_protocol import MAX_NOTE
 from lexfed.audit.tree.checkpoint import Checkpoint
+from lexfed.budget.importance_intervals import ImportanceInterval
 from lexfed.budget.record_classes import class_tiers
 from lexfed.budget.sites import BudgetProfile
 from lexfed.config import Config
@@ -18,6 +19,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
 from lexfed.report.wording.rounding import round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
+from lexfed.run.intake.column_importance import Importance
 from lexfed.run.results.notes import adaptation_lines, sketch_lines
 from lexfed.run.results.outlook import signal_line
 from lexfed.signing.notes import parse_note
@@ -224,17 +226,33 @@ def plan_table(priced: PricedRun) -> str:
     return "\n".join(lines)
 
 
+def importance_table(found: Importance) -> list[str]:
+    """Return a line for each column, with its interval where noise is known."""
+    ranking = found.ranking
+    known = {} if ranking is None else ranking.intervals
+    return [
+        f"{value:8.3f}  {_interval(known.get(name)):<16}  {name}"
+        for name, value in found.ordered
+    ]
+
+
+def _interval(one: ImportanceInterval | None) -> str:
+    return "not known" if one is None else f"{one.low:.3f} to {one.high:.3f}"
+
+
 def importance_lines(priced: PricedRun) -> list[str]:
     """Return what a plan says about importances; nothing where they play no part."""
     found, config = priced.population.importance, priced.config.budget
     lines = []
     if found.source:
-        order = sorted(found.values.items(), key=lambda item: -item[1])
+        order = found.ordered
         words = ", ".join(
             f"{name} {value:.2g}" for name, value in order[:_IMPORTANCES_SHOWN]
         )
         more = ", …" if len(order) > _IMPORTANCES_SHOWN else ""
         lines.append(f"           importance ({found.source}): {words}{more}")
+        if found.ranking is not None:
+            lines.append(f"           {found.ranking}")
     if found.left_out:
         lines.append(
             "           left out as unimportant, not read: " + ", ".join(found.left_out)

@@ -13,6 +13,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from lexfed.budget.importance_intervals import ImportanceRanking
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.programme.tower_signals import (
     TowerSignal,
@@ -21,6 +22,7 @@ from lexfed.federation.programme.tower_signals import (
 )
 from lexfed.models.rule.evidence import ReleasedEvidence
 from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.intake.column_importance import importances_in
 from lexfed.run.pricing.priced_run import PricedRun, plan_json
 from lexfed.run.resumption import read_journal
 from lexfed.tiers import Tier
@@ -95,21 +97,26 @@ class ResultOutlook:
     """What limited a finished run.
 
     `signals` are by the rounds that were released; `evidence` is of the towers that the
-    rule trained, by place.
+    rule trained, by place. The `ranking` is of a run that bought importances.
     """
 
     priced: PricedRun
     signals: tuple[TowerSignal, ...]
     evidence: Mapping[int, ReleasedEvidence]
+    ranking: ImportanceRanking | None = None
 
     @property
     def verdict(self) -> str:
         """The sentence that noise decided the result, or a part; empty if it did not.
 
+        Of importances it says whether one is the largest, beyond the noise.
+
         Guarantees:
             In at most 5 % of runs of noise alone it does not say so, where towers are
             trained by the rule.
         """
+        if self.ranking is not None:
+            return f"importances: {self.ranking}"
         if not self.evidence:
             return _words(self.signals, "noise must be expected to have decided")
         together = reduce(add, self.evidence.values())
@@ -159,8 +166,14 @@ def result_outlook(
         for number, charge in enumerate(journal.charges, start=1)
         if charge.release is not None and number not in journal.lost
     )
+    ranking = None
+    if any(stage.kind == "importance" for stage in priced.programme.stages):
+        slots = [shape.slots for shape in priced.programme.shapes]
+        encoding = priced.population.encoding
+        ranking = importances_in(progress.memory, slots, encoding).ranking
     return ResultOutlook(
         priced,
         released_signals(priced.programme, rounds),
         Learner(priced.programme).evidence(progress),
+        ranking,
     )

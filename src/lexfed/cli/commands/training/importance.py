@@ -44,11 +44,14 @@ def importance(
         update={"budget": found.budget.model_copy(update={"importance_from": source})}
     )
     values = importance_of(bought, config.parent, priced.population.encoding)
+    ranking = values.ranking
     if as_json:
-        print_json({"folder": str(result.folder), "importance": values.values})
+        known = {} if ranking is None else ranking.to_json()
+        print_json({"folder": str(result.folder), "importance": values.values, **known})
     else:
-        rows = sorted(values.values.items(), key=lambda item: -item[1])
-        print("\n".join(f"{value:8.3f}  {name}" for name, value in rows))
+        print("\n".join(display.importance_table(values)))
+    if ranking is not None:
+        talk.say(f"{ranking}; intervals hold together in 95 %, of the noise alone")
     if result.lost:
         talk.say(
             f"{result.lost} round(s) were lost when the run was interrupted, and stay "
