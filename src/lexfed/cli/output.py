@@ -69,15 +69,19 @@ def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> No
     talk.say(f"wrote {path}")
 
 
+def exists_already(path: Path) -> RunFolderError:
+    """Return the error of a file that would be overwritten."""
+    hint = "remove it, or write elsewhere with `--out`"
+    return RunFolderError(f"`{path}` exists already", hint)
+
+
 def write_new(path: Path, text: str) -> None:
     """Write a text file that is not there yet."""
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError as error:
-        raise RunFolderError(
-            f"`{path}` exists already", "remove it, or write elsewhere with `--out`"
-        ) from error
+        raise exists_already(path) from error
     except OSError as error:
         raise RunFolderError(
             f"cannot write `{path}`: {system_reason(error)}",

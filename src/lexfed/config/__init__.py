@@ -11,6 +11,7 @@ line in docs/reference/configuration.md. Importing this package must stay light:
 torch, pandas or scipy (a test checks it).
 """
 
+from lexfed.config.drafting.first_draft import demo_config, scaffold
 from lexfed.config.examination import (
     ConfigProblem,
     examine,
@@ -19,7 +20,6 @@ from lexfed.config.examination import (
     load,
     loads,
 )
-from lexfed.config.first_draft import demo_config, scaffold
 from lexfed.config.tables.root import Config
 
 __all__ = [

@@ -11,12 +11,17 @@ import typer
 from typer import Argument, Option
 
 from lexfed.cli import talk
+from lexfed.cli.commands.setup.first_questions import TerminalAnswers, on_terminal
 from lexfed.cli.options import DEFAULT
-from lexfed.cli.output import write_new
-from lexfed.errors import RunFolderError
+from lexfed.cli.output import exists_already, write_new
+from lexfed.cli.progress import INTERRUPTED
+from lexfed.data.file_format import DateOrder, DecimalMark, SeparatorName
+from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
+    from lexfed.config.drafting.table_draft import DraftRequest
     from lexfed.config.edits import LearnedDomain
+    from lexfed.data.reading.column_guesses import TableGuess
     from lexfed.sketch.profile.federation_profile import FederationProfile
 
 
@@ -24,6 +29,45 @@ def init(
     table: Annotated[
         Path | None, Argument(help="A CSV or Parquet file.", readable=False)
     ] = None,
+    target: Annotated[
+        str | None, Option(metavar="COLUMN", help="The column to predict.")
+    ] = None,
+    person: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="The column that says whom a row is about."),
+    ] = None,
+    sites: Annotated[
+        str | None,
+        Option(metavar="COLUMN|N", help="A column, or a number of simulated sites."),
+    ] = None,
+    site_names: Annotated[
+        str | None, Option(metavar="LIST", help="All sites that the column may name.")
+    ] = None,
+    units: Annotated[
+        int | None,
+        Option(min=1, help="A public number of people; else theirs is public."),
+    ] = None,
+    epsilon: Annotated[
+        float, Option(help="What the whole run may cost one person.")
+    ] = 2.0,
+    classes: Annotated[
+        str | None, Option(metavar="LIST", help="Classes of the target.")
+    ] = None,
+    target_range: Annotated[
+        str | None, Option(metavar="LOW..HIGH", help="Range of the target.")
+    ] = None,
+    separator: Annotated[
+        SeparatorName | None, Option(help="What divides the fields of a line.")
+    ] = None,
+    decimal: Annotated[
+        DecimalMark | None, Option(help="What a fraction of a number begins with.")
+    ] = None,
+    dates: Annotated[
+        DateOrder | None, Option(help="What stands first in a date.")
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", help="Ask nothing: take every default, and list it.")
+    ] = False,
     out: Annotated[
         Path | None, Option(help="Where to write; else lexfed.toml or profiled.toml.")
     ] = None,
@@ -31,29 +75,104 @@ def init(
         Path | None, Option(metavar="DIR", help="Fill in what a profile has learned.")
     ] = None,
 ) -> None:
-    """Write a commented configuration from a table's header."""
+    """Write a configuration from a table's header, asking what only people know."""
     if (table is None) == (profile is None):
         raise typer.BadParameter("expected either a table or `--profile DIR`")
-    if table is not None:
-        _init_from_table(table, out or DEFAULT)
-    elif profile is not None:
+    if profile is not None:
         _init_from_profile(profile, out)
+        return
+    if table is not None:
+        place = DEFAULT if out is None else out
+        if place.exists():
+            raise exists_already(place)
+        # Paths in a configuration are relative to its folder.
+        from lexfed.config.drafting.table_draft import DraftRequest
+
+        source = table if table.is_absolute() else os.path.relpath(table, place.parent)
+        found = _read(table, separator, decimal, dates)
+        if target is None and not yes and not on_terminal():
+            _write_open(place, str(source), found)
+            return
+        request = DraftRequest(
+            table, str(source), target, _listed(classes), _range(target_range), person,
+            sites, _listed(site_names), units, epsilon,
+        )  # fmt: skip
+        _write_draft(place, request, found, yes)
 
 
-def _init_from_table(table: Path, out: Path) -> None:
-    from lexfed.config import scaffold
+def _read(
+    table: Path,
+    separator: SeparatorName | None,
+    decimal: DecimalMark | None,
+    dates: DateOrder | None,
+) -> "TableGuess":
     from lexfed.data.reading.column_guesses import guess_table
 
-    guesses = guess_table(table).columns
-    # Paths in a configuration are relative to its folder.
-    source = table if table.is_absolute() else os.path.relpath(table, out.parent)
-    text = scaffold(str(source), [(guess.name, guess.kind) for guess in guesses])
-    write_new(out, text)
+    found = guess_table(table, separator, decimal, dates)
+    for note in found.notes:
+        talk.say(f"  {note}")
+    return found
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    parts = () if text is None else (part.strip() for part in text.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _range(text: str | None) -> tuple[float, float] | None:
+    from lexfed.config.drafting.public_domains import parse_domain
+
+    if text is None:
+        return None
+    try:
+        found = parse_domain(text.replace(",", ".."), "").range
+    except ValueError:
+        found = None
+    if found is None:
+        raise typer.BadParameter("`--target-range`: expected LOW..HIGH, as in 0..100")
+    return found
+
+
+def _write_open(out: Path, source: str, found: "TableGuess") -> None:
+    """Write a configuration in which everything but names and kinds is open."""
+    from lexfed.config import scaffold
+
+    columns = [(guess.name, guess.kind) for guess in found.columns]
+    write_new(out, scaffold(source, columns, found.format.to_dict()))
     shown = "" if str(out) == "lexfed.toml" else f"{out} "
     talk.say(
-        f"wrote {out}: {len(guesses)} columns, only their names and kinds\n"
+        f"wrote {out}: {len(columns)} columns, only their names and kinds\n"
+        "`lexfed init TABLE --target COLUMN --yes` fills in what is public and known\n"
         f"`lexfed tag {shown}--accept` suggests tiers and writes what you accept\n"
         f'replace every "?" that is left, then run `lexfed check {out}`'
+    )
+
+
+def _write_draft(
+    out: Path, request: "DraftRequest", found: "TableGuess", yes: bool
+) -> None:
+    """Write a configuration that can be run; ask unless `yes`."""
+    from lexfed.cli.commands.setup.draft_lines import draft_lines
+    from lexfed.config.drafting.questions import DefaultAnswers
+    from lexfed.config.drafting.table_draft import draft_table
+
+    if not yes and not on_terminal():
+        what = "nobody can be asked: this is no terminal"
+        hint = "`--yes` takes every default and lists it"
+        raise ConfigError([Problem("", what, hint)])
+    try:
+        answers = DefaultAnswers() if yes else TerminalAnswers()
+        draft = draft_table(request, found, answers)
+    except (KeyboardInterrupt, EOFError):
+        talk.say("\nnothing was written")
+        raise typer.Exit(INTERRUPTED) from None
+    write_new(out, draft.configuration.text())
+    for line in draft_lines(draft):
+        talk.say(line)
+    shown = "" if str(out) == "lexfed.toml" else f" {shlex.quote(str(out))}"
+    talk.say(
+        f"wrote {out}: every line says where it comes from\n"
+        f"`lexfed check{shown}` looks for mistakes; `lexfed run{shown}` trains"
     )
 
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first configuration in lines for the screen: every guess, and what is not sure."""
+
+from collections.abc import Iterator
+
+from lexfed.config.drafting.first_draft import ColumnDraft, plain_toml
+from lexfed.config.drafting.table_draft import TableDraft
+from lexfed.config.text.wording import listed
+from lexfed.report.markup.escaping import shortened
+from lexfed.visible_text import visible
+
+_WIDEST = 28
+_MOST_NAMED = 8
+_MOST_VALUES = 6
+
+
+def draft_lines(draft: TableDraft) -> Iterator[str]:
+    """Yield every guess of a draft, in lines for the screen."""
+    columns = draft.configuration.columns
+    left_out = draft.configuration.left_out
+    review = {each.name for each in draft.proposals if each.review}
+    widened = [each.name for each in draft.proposals if each.widened]
+    names = [visible(name) for name in (*(c.name for c in columns), *dict(left_out))]
+    width = min(_WIDEST, max(map(len, names)))
+    for column in columns:
+        tier = "" if column.decision is None else column.decision.tier
+        mark = "?" if column.name in review else " "
+        name = shortened(column.name, width)
+        yield f"  {name:<{width}}  {tier:<12}{mark} {_declared(column)}"
+    for name, why in left_out:
+        yield f"  {shortened(name, width):<{width}}  left out: {why}"
+    if review:
+        yield (
+            f"? marks what a person should look at ({len(review)}): it has the "
+            "cautious tier until then (`lexfed tag --explain NAME`)"
+        )
+    if widened:
+        shown = listed(shortened(name, _WIDEST) for name in widened[:_MOST_NAMED])
+        more = len(widened) - _MOST_NAMED
+        yield (
+            f"nobody knows the values of {shown}{f' and {more} more' * (more > 0)}: "
+            "state a public range or list under `[data.columns]` if there is one"
+        )
+
+
+def _declared(column: ColumnDraft) -> str:
+    keys = column.keys
+    if "values" in keys:
+        shown = ", ".join(map(visible, keys["values"][:_MOST_VALUES]))
+        return shown + (", ..." if len(keys["values"]) > _MOST_VALUES else "")
+    if "buckets" in keys:
+        return f"{keys['buckets']} buckets"
+    ends = keys.get("range") or keys.get("period")
+    if ends is None:
+        return "yes or no" if keys["kind"] == "flag" else str(keys["kind"])
+    low, high = (end if isinstance(end, str) else plain_toml(end) for end in ends)
+    return f"{low} to {high}" + (f", {keys['scale']}" if "scale" in keys else "")
