@@ -7,16 +7,18 @@
     1900-01-01..2050-12-31  the first and the last day of dates
 
 A list has several codings because the same answer is `female`, `f` or `weiblich`. The
-coding is part of a column's kind: a majority of its values chooses it, out of lists that
+coding is part of a kind: a majority of the values chooses it, out of lists that
 were there before the table was.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
 
+from lexfed.data.made_columns import MOST_BUCKETS
 from lexfed.data.schema import NumberScale, suggested_transform
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e\d+)?"
@@ -54,7 +56,8 @@ class PublicDomain:
     def coding_of(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return the list that holds the most of these texts, if it holds half.
 
-        The shorter list is taken where two hold as many. Case does not matter.
+        A longer list is taken only if it holds a twentieth of them more, so that no
+        single row decides between two. Case does not matter.
         """
         folded = [plain_code(text) for text in texts]
         best: tuple[str, ...] | None = None
@@ -62,7 +65,7 @@ class PublicDomain:
         for coding in sorted(self.codings, key=len):
             known = {plain_code(value) for value in coding}
             held = sum(text in known for text in folded)
-            if held > most:
+            if held > most + len(texts) / 20:
                 best, most = coding, held
         return best if texts and 2 * most >= len(texts) else None
 
@@ -84,6 +87,8 @@ def parse_domain(text: str, reason: str) -> PublicDomain:
             raise ValueError("a list holds a value twice, or an empty one")
         return PublicDomain(reason, codings=codings)
     if sign == "~":
+        if not rest.isdecimal() or not 2 <= int(rest) <= MOST_BUCKETS:
+            raise ValueError(f"expected 2 to {MOST_BUCKETS} buckets")
         return PublicDomain(reason, buckets=int(rest))
     if (days := _PERIOD.fullmatch(text)) is not None:
         first, last = (date.fromisoformat(day) for day in days.groups())
@@ -94,8 +99,8 @@ def parse_domain(text: str, reason: str) -> PublicDomain:
     if found is None:
         raise ValueError("expected LOW..HIGH, `= a; b; c` or `~ 8`")
     low, high = float(found[1]), float(found[2])
-    if not low < high:
-        raise ValueError("the range is empty")
+    if not low < high < math.inf:
+        raise ValueError("the range is empty, or has no end")
     scale = cast(NumberScale, found[3] or "auto")
     if scale == suggested_transform((low, high)):
         scale = "auto"

@@ -21,7 +21,7 @@ from lexfed.config.drafting.column_proposals import (
     protected_target,
 )
 from lexfed.config.drafting.first_draft import ColumnDraft, ConfigurationDraft
-from lexfed.config.drafting.public_domains import parse_domain
+from lexfed.config.drafting.public_domains import parse_domain, written_domain
 from lexfed.config.drafting.questions import Answers, Question
 from lexfed.config.text.wording import did_you_mean, listed
 from lexfed.data.reading.column_guesses import TableGuess
@@ -308,9 +308,7 @@ def _answered(each: ColumnProposal, answers: Answers) -> ColumnProposal | None:
     """Return a proposal as a person corrects it; None for a column that they drop."""
     if each.widened:
         keys = each.draft.keys
-        default = (
-            "-1000..1000 symlog" if keys["kind"] == "number" else f"~ {keys['buckets']}"
-        )
+        default = written_domain(keys)
         question = Question(
             f"`{visible(each.name)[:60]}` ({keys['kind']}): what it may hold",
             default,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed init`: a configuration to complete, from a table or from a profile."""
 
+import math
 import os
 import shlex
 from collections.abc import Mapping
@@ -81,6 +82,8 @@ def init(
     if profile is not None:
         _init_from_profile(profile, out)
         return
+    if not 0 < epsilon < math.inf:
+        raise typer.BadParameter("`--epsilon`: expected a number above 0")
     if table is not None:
         place = DEFAULT if out is None else out
         if place.exists():
