@@ -56,9 +56,10 @@ def test_two_commands_from_a_table_to_a_model(lexfed: Lexfed, folder: Path) -> N
         assert value not in said.err
     config = load(Path("lexfed.toml"))
     assert config.data.person == "Patienten-Nr"
-    assert config.data.separator == "semicolon"
-    assert config.data.columns["Alter"].range == (0, 120)
-    assert config.data.columns["CRP"].range == (0, 500)
+    assert config.data.written.to_dict()["separator"] == "semicolon"
+    ranges = {name: column.range for name, column in config.data.columns.items()}
+    assert ranges["Alter"] == (0.0, 120.0)
+    assert ranges["CRP"] == (0.0, 500.0)
     assert lexfed("check").code == 0
     ran = lexfed("run")
     assert ran.code == 0, ran.err

@@ -118,7 +118,7 @@ def test_neighbouring_tables_have_one_draft(tmp_path: Path) -> None:
     """Whichever row is replaced, by whatever keeps the kinds of the columns."""
     table = people()
     text = drafted(table, tmp_path).configuration.text()
-    odd = {
+    odd: dict[str, Any] = {
         "patient_id": "someone else", "Age": 119, "Gender": "Other",
         "systolic_bp": -7.0, "kapuziner": "grau", "qqzx": 1e9, "hiv_status": 1,
         "remark": "Rumpelstilzchen", "admission_date": "1899-12-31", "died": 1,
@@ -127,7 +127,8 @@ def test_neighbouring_tables_have_one_draft(tmp_path: Path) -> None:
         other = table.copy()
         for name, odd_value in odd.items():
             cells = enumerate(table[name].tolist())
-            other[name] = [odd_value if n == row else value for n, value in cells]
+            odd_cells: list[Any] = [odd_value if n == row else v for n, v in cells]
+            other[name] = odd_cells
         assert drafted(other, tmp_path).configuration.text() == text
     # The control: a kind does show, and with it a column.
     kinds = table.assign(hiv_status=table["hiv_status"] + 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import examine, load
-from lexfed.config.first_draft import scaffold
+from lexfed.config.drafting.first_draft import scaffold
 from support.configurations import configuration
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()

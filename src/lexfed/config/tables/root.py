@@ -147,6 +147,8 @@ class DataTable(ConfigTable):
 class LawColumnTable(ConfigTable):
     """`[law.columns]`: what was decided about one column, why, and by whom."""
 
+    later = frozenset({"by"})
+
     tier: terms.TierName
     reason: NonEmptyText
     category: NonEmptyText | None = None

@@ -76,7 +76,7 @@ def init(
         Path | None, Option(metavar="DIR", help="Fill in what a profile has learned.")
     ] = None,
 ) -> None:
-    """Write a configuration from a table's header, asking what only people know."""
+    """Write a configuration that runs, from a table's header."""
     if (table is None) == (profile is None):
         raise typer.BadParameter("expected either a table or `--profile DIR`")
     if profile is not None:
