@@ -17,7 +17,7 @@ from lexfed.config import Config
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
-from lexfed.report.wording.rounding import round_up, round_up_to
+from lexfed.report.wording.rounding import ERRORS, metric, round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
 from lexfed.run.intake.column_importance import Importance
 from lexfed.run.results.notes import adaptation_lines, sketch_lines
@@ -171,7 +171,9 @@ def closing(config: Config, result: RunResult) -> list[str]:
     lines += [f"  adapted  {line}" for line in result.adapted]
     lines += [f"  sketched {line}" for line in result.sketched]
     if result.metrics:
-        values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
+        values = ", ".join(f"{k} {metric(k, v)}" for k, v in result.metrics.items())
+        if any(name in ERRORS for name in result.metrics):
+            values += "; errors in units of the target"
         lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")
     if result.verdict:
         lines.append(f"  noise    {result.verdict}")

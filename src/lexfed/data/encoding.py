@@ -67,6 +67,16 @@ def unscaled_values(column: Column, values: Floats, *, target: bool = False) -> 
     return backward(transform, column.range, places)
 
 
+def target_unit(column: Column) -> float | None:
+    """Return a target's units per unit of its encoded scale; None if that varies."""
+    if column.range is None or column.resolved_scale(True) != "linear":
+        return None
+    if column.public_stats is not None:
+        return column.public_stats[1]
+    low, high = column.range
+    return (high - low) / 2.0
+
+
 def tail(column: Column) -> float:
     """Return a feature's longer tail, from -1 to 1: a public guess of its skewness.
 

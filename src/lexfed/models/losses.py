@@ -92,7 +92,10 @@ SOFTMAX = Loss("softmax")
 SQUARED = Loss("squared")
 
 
-LOWER_IS_BETTER = frozenset({"rmse"})
+SCALED = "_on_scale"
+"""Ending of errors on the scale of encoded targets, from -1 to 1."""
+
+LOWER_IS_BETTER = frozenset({"rmse", "mae", f"rmse{SCALED}", f"mae{SCALED}"})
 """Metrics where less is better."""
 
 BINS = 20
@@ -104,17 +107,22 @@ def metrics(loss: LossName, logits: "Tensor", targets: "Tensor") -> dict[str, fl
     truth = targets.numpy()
     predicted = Loss(loss).predict(logits).numpy()
     if loss == "squared":
-        error = predicted[:, 0] - truth
-        spread = float(np.mean((truth - truth.mean()) ** 2))
-        mean_square = float(np.mean(error**2))
-        r2 = 1.0 - mean_square / spread if spread > 0 else 0.0
-        return {"r2": r2, "rmse": mean_square**0.5}
+        return number_metrics(predicted[:, 0], truth)
     if loss == "softmax":
         hit = predicted.argmax(axis=1) == truth
         return {"accuracy": float(hit.mean())}
     score = predicted[:, 0]
     hit = (score >= 0.5) == (truth > 0.5)
     return {"auc": _auc(score, truth > 0.5), "accuracy": float(hit.mean())}
+
+
+def number_metrics(predicted: Floats, truth: Floats) -> dict[str, float]:
+    """Return the metrics of a predicted number; errors are in the units given."""
+    error = predicted - truth
+    spread = float(np.mean((truth - truth.mean()) ** 2))
+    mean_square = float(np.mean(error**2))
+    r2 = 1.0 - mean_square / spread if spread > 0 else 0.0
+    return {"r2": r2, "rmse": mean_square**0.5, "mae": float(np.abs(error).mean())}
 
 
 def _auc(score: NDArray[Any], positive: Bools) -> float:
@@ -165,7 +173,8 @@ def metrics_of_histogram(loss: LossName, histogram: Floats) -> dict[str, float]:
         return {"accuracy": float(counts[1] / total)}
     if loss == "squared":
         middles = 2.0 * (np.arange(BINS) + 0.5) / BINS
-        return {"rmse": float((counts @ middles**2 / total) ** 0.5)}
+        rmse, mae = (counts @ middles**2 / total) ** 0.5, counts @ middles / total
+        return {f"rmse{SCALED}": float(rmse), f"mae{SCALED}": float(mae)}
     negative, positive = counts[:BINS], counts[BINS:]
     below = np.cumsum(negative) - negative
     pairs = positive.sum() * negative.sum()

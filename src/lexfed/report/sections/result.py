@@ -17,7 +17,7 @@ from lexfed.report.markup.charts import calibration_plot, roc_curve
 from lexfed.report.markup.escaping import shortened
 from lexfed.report.sections.tier_gains import metric_name, metrics_kind
 from lexfed.report.wording.plain_words import TIERS, UNITS, tier_name
-from lexfed.report.wording.rounding import count, round_up
+from lexfed.report.wording.rounding import ERRORS, count, metric, round_up
 
 COVER = {
     "outside-guarantee": "outside the guarantee",
@@ -148,15 +148,16 @@ def _measures(dossier: Dossier) -> list[Measure]:
     r2 = metrics.get("r2")
     if r2 is not None and r2 < 1 and "rmse" in metrics:
         spread = metrics["rmse"] / math.sqrt(1.0 - r2)
-        baselines["rmse"] = (f"{spread:.3f}", "the mean, always")
+        baselines["rmse"] = (metric("rmse", spread), "the mean, always")
     return [
-        Measure(_shown(name), f"{value:.3f}", *baselines.get(name, ("", "")))
+        Measure(_shown(name), metric(name, value), *baselines.get(name, ("", "")))
         for name, value in metrics.items()
     ]
 
 
 def _shown(name: str) -> str:
-    return name.upper() if len(name) <= 4 else name
+    words = name.upper() if len(name) <= 4 else name
+    return f"{words}, in units of the target" if name in ERRORS else words
 
 
 def _roc(scores: HeldOutScores) -> Markup | None:

@@ -9,7 +9,7 @@ from lexfed.audit.entries import PolicyEntry
 from lexfed.report.dossier import Dossier
 from lexfed.report.markup.charts import metric_curve
 from lexfed.report.wording.plain_words import METRICS, tier_name
-from lexfed.report.wording.rounding import count
+from lexfed.report.wording.rounding import count, metric
 
 BASELINES = {"auc": 0.5, "r2": 0.0}
 """Metrics of a model that tells nothing, where that is a fixed number."""
@@ -98,7 +98,7 @@ def metric_name(dossier: Dossier) -> str:
 
 def metrics_line(dossier: Dossier) -> str:
     """Return all metrics of the final model in one line; empty where there are none."""
-    return ", ".join(f"{k} {v:.3f}" for k, v in dossier.measured.metrics.items())
+    return ", ".join(f"{k} {metric(k, v)}" for k, v in dossier.measured.metrics.items())
 
 
 def rounds_line(dossier: Dossier) -> str:

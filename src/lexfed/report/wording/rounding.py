@@ -77,6 +77,22 @@ def round_up_digits(value: float, digits: int = 1) -> float:
     return float(exact.quantize(step, ROUND_CEILING))
 
 
+def metric(name: str, value: float) -> str:
+    """Return a metric with three decimals; errors in units of the target with digits.
+
+    >>> metric("auc", 0.81249), metric("rmse", 12345.678), metric("mae", 0.0123456)
+    ('0.812', '12350', '0.01235')
+    """
+    if name not in ERRORS:
+        return f"{value:.3f}"
+    exact = Decimal(f"{value:.3e}")
+    return f"{exact:.{max(0, 3 - exact.adjusted())}f}"
+
+
+ERRORS = ("rmse", "mae")
+"""Metrics in the units of the target."""
+
+
 def delta(value: float | str) -> str:
     """Return a small probability the way configurations write it.
 

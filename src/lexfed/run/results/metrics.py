@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of a model, and the files that get a line after each round.
 
+Errors of a predicted number are in the units of the target. A paid histogram counts
+errors on the encoded scale; where that is not linear they stay there, and say so.
+
 With `metrics = "public"` the test rows are declared public and metrics cost nothing.
 With `"paid"` no test row is looked at outside the noised histogram. Otherwise metrics
 are computed and the claim lists the test rows as not covered.
@@ -19,11 +22,18 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from lexfed.data.encoding import decode_target, target_unit
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.coordinator.noisy_descent import TowerSteering, last_terms
 from lexfed.federation.coordinator.progress import Progress
-from lexfed.models.losses import metrics, metrics_of_histogram
+from lexfed.models.losses import (
+    SCALED,
+    Loss,
+    metrics,
+    metrics_of_histogram,
+    number_metrics,
+)
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import ADAPTATION, METRICS, RunFolder
@@ -47,7 +57,13 @@ def evaluate(
     slots, targets = priced.population.test_rows
     if not len(targets):
         return {}
-    return metrics(priced.programme.loss, model.logits(slots, towers), targets)
+    loss, logits = priced.programme.loss, model.logits(slots, towers)
+    if loss == "squared":
+        # As `lexfed predict` gives them: in the units of the target, within its range.
+        schema = priced.population.encoding.schema
+        predicted = decode_target(schema, Loss(loss).predict(logits).numpy()[:, 0])
+        return number_metrics(predicted, decode_target(schema, targets.numpy()))
+    return metrics(loss, logits, targets)
 
 
 def gains(priced: PricedRun, model: "Model") -> dict[str, float]:
@@ -68,7 +84,12 @@ def paid_metrics(
         return None
     if "histogram" not in memory:
         return {}
-    return metrics_of_histogram(priced.programme.loss, memory["histogram"])
+    found = metrics_of_histogram(priced.programme.loss, memory["histogram"])
+    schema = priced.population.encoding.schema
+    unit = target_unit(schema.by_name(schema.target))
+    if priced.programme.loss != "squared" or unit is None:
+        return found
+    return {name.removesuffix(SCALED): unit * value for name, value in found.items()}
 
 
 class MetricsFile:
