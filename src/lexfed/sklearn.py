@@ -23,7 +23,7 @@ outside every guarantee: no ledger can charge for a look.
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,6 +41,7 @@ from sklearn.utils.validation import (
 
 from lexfed.arrays import Floats
 from lexfed.data.reading.memory_tables import MemoryTable
+from lexfed.durable import FileLock
 from lexfed.errors import (
     ConfigError,
     DataError,
@@ -168,13 +169,27 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             settings["sites"] = (key, list(self.site_names))
         request = self._request(settings, _joined(table, columns))
         priced = request.priced()
-        self._require_first(priced, request)
         folder = Path(self.folder)
-        place = folder / _new_folder(folder)
-        opened = start(priced, place, request.text, folder)
-        self.run_: RunResult = run_rounds(priced, opened)
+        with self._turn(folder):
+            self._require_first(priced, request)
+            place = folder / _new_folder(folder)
+            opened = start(priced, place, request.text, folder)
+            self.run_: RunResult = run_rounds(priced, opened)
         self._released = released_model(place, "fit the estimator again")
         return self
+
+    def _turn(self, folder: Path) -> AbstractContextManager[object]:
+        """Return the turn of a fit in its folder: the next one sees what it charged.
+
+        With a ledger of the caller's, which refuses by itself, fits need no turns.
+        """
+        if self.ledger is not None:
+            return nullcontext()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return FileLock.on_folder(folder)
+        except OSError as error:
+            raise _not_writable(folder, error) from error
 
     def _rows(self, X: Any) -> Any:
         """Return the rows as a frame; arrays get the names that scikit-learn gives."""
@@ -463,5 +478,9 @@ def _new_folder(folder: Path) -> str:
             else:
                 return f"fit-{number}"
     except OSError as error:
-        what = f"cannot write to `{folder}`: {system_reason(error)}"
-        raise RunFolderError(what, "choose another `folder`") from error
+        raise _not_writable(folder, error) from error
+
+
+def _not_writable(folder: Path, error: OSError) -> RunFolderError:
+    what = f"cannot write to `{folder}`: {system_reason(error)}"
+    return RunFolderError(what, "choose another `folder`")

@@ -4,6 +4,7 @@
 import pickle
 import shutil
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,23 @@ def test_a_second_fit_is_refused_until_a_ledger_is_named(
     clone(model).set_params(ledger="ledgers").fit(rows, ends)
     (file,) = (place / "ledgers").glob("*.ledger")
     assert "all-parts" in file.name
+
+
+def test_of_fits_at_once_one_is_charged_and_the_others_are_refused(
+    place: Path, model: Any, rows: pd.DataFrame, ends: Any
+) -> None:
+    # Folds in parallel, or two notebooks: none looks before another has paid.
+    def fit(each: Any) -> str:
+        try:
+            each.fit(rows, ends)
+        except Refused:
+            return "refused"
+        return "fitted"
+
+    with ThreadPoolExecutor(3) as threads:
+        ends_of_fits = sorted(threads.map(fit, [clone(model) for _ in range(3)]))
+    assert ends_of_fits == ["fitted", "refused", "refused"]
+    assert [each.name for each in (place / "runs/sklearn").glob("fit-*")] == ["fit-1"]
 
 
 def _runs(folder: Path) -> int:
