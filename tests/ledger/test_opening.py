@@ -3,6 +3,7 @@
 
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,32 @@ def test_somebody_else_makes_it_first(
         second = place.open()
     assert second.id == first[0].id
     assert len(second.rows()) == 1
+
+
+def test_somebody_else_makes_it_while_its_kind_is_looked_at(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.open().close()
+    with closing(sqlite3.connect(place.path)) as made:
+        made.execute("PRAGMA journal_mode = DELETE")
+        content = made.serialize()
+    other = place.path.with_name("second.ledger")
+    ask = Database.query
+    asked = 0
+
+    def made_meanwhile(self: Database, *statement: Any) -> list[Any]:
+        nonlocal asked
+        found, asked = ask(self, *statement), asked + 1
+        if asked == 1:
+            with closing(sqlite3.connect(":memory:")) as source:
+                source.deserialize(content)
+                with closing(sqlite3.connect(other)) as target:
+                    source.backup(target)
+        return found
+
+    monkeypatch.setattr(Database, "query", made_meanwhile)
+    with closing(Database(other, wait=1.0, durable=False)) as opened:
+        assert not opened.is_new()
 
 
 def test_state_folder_that_is_a_file(place: Place) -> None:

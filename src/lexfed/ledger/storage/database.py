@@ -107,9 +107,11 @@ class Database:
             raise
 
     def _check_kind(self) -> None:
+        # Another process may make the tables just now: if they are there, so is the
+        # mark, which is read after them.
+        [[tables]] = self.query("SELECT count(*) FROM sqlite_schema")
         [[application]] = self.query("PRAGMA application_id")
         [[version]] = self.query("PRAGMA user_version")
-        [[tables]] = self.query("SELECT count(*) FROM sqlite_schema")
         if application == 0 and tables == 0:
             return  # new
         if application != APPLICATION:
