@@ -2,9 +2,11 @@
 """Can what towers released be told from noise alone? A test on released values only.
 
 Of each slot and output a tower has a precision-weighted mean of what its rounds
-released (`estimates.TowerState`). Where inputs tell nothing about the target, that is
-Gaussian noise of known variance `blur`, plus what an unknown rate of the target may add
-(`Geometry.drift`). Two statistics are compared with their laws under noise alone:
+released (`estimates.TowerState`). If that is noise alone, it is Gaussian with a known
+variance `blur`, the noise plus what an unknown rate of the target may add
+(`Geometry.drift`). What chance has put into the rows is no noise in this sense: inputs
+that tell nothing about the target are told from noise where people are many and noise
+is small. Two statistics are compared with their laws under noise alone:
 
     whole    sum of value² / blur                       chi², one degree per entry
     tails    (sum of common value / blur)² / (sum of common² / blur)

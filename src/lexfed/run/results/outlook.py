@@ -113,7 +113,7 @@ class ResultOutlook:
 
         Guarantees:
             In at most 5 % of runs of noise alone it does not say so, where towers are
-            trained by the rule.
+            trained by the rule. Chance in the rows themselves is not noise alone.
         """
         if self.ranking is not None:
             return f"importances: {self.ranking}"
