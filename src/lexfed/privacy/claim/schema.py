@@ -228,6 +228,8 @@ class Claim(_Closed):
             f"per {self.unit}, {self.neighbours}>"
         )
 
+    __str__ = __repr__
+
     def _repr_html_(self) -> str:
         """Return the guarantee as a notebook shows it; epsilons are rounded up."""
         whole: list[tuple[str, Claim | TierRecord | LabelRecord | ClassRecord, str]] = [
