@@ -16,7 +16,8 @@ of a column counts (`lexfed.law.site_tags`).
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -40,6 +41,7 @@ from lexfed.law.tagger.suggestions import (
     TaggerSettings,
 )
 from lexfed.notebook_html import html_table
+from lexfed.tiers import Tier
 from lexfed.visible_text import visible
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class TaggedColumns(Sequence[TaggedColumn]):
     """Tagged columns, the laws that were asked, and what files of sites disagree on.
 
     `open_names` are the columns that a configuration leaves open; None without one.
+    `settings` are those of the tagger.
 
     A sequence of its columns, in the order of the input.
     """
@@ -62,6 +65,7 @@ class TaggedColumns(Sequence[TaggedColumn]):
     catalogues: tuple[LawCatalogue, ...]
     disagreements: tuple[MergedTag, ...] = ()
     open_names: tuple[str, ...] | None = None
+    settings: TaggerSettings = field(default_factory=TaggerSettings, repr=False)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -103,26 +107,44 @@ class TaggedColumns(Sequence[TaggedColumn]):
 
     @property
     def review(self) -> tuple[str, ...]:
-        """The columns that a person must look at."""
-        found = (tagged.suggestion for tagged in self.columns)
-        return tuple(each.column.name for each in found if each.review)
+        """The columns that a person must decide, since `decisions` leaves them out."""
+        decided = self.decisions()
+        names = (tagged.suggestion.column.name for tagged in self.columns)
+        return tuple(name for name in names if name not in decided)
 
     def decisions(self) -> dict[str, dict[str, str]]:
-        """Return the suggestions as decisions, those for review left out.
+        """Return the suggestions as decisions by a rule, and by no person.
 
-        Each has its tier, its category and a reason that tells nothing of values, as
-        `lexfed tag --accept` writes them: decided by a rule, and by no person.
+        Those for review are left out, and those of columns whose values ask for more
+        protection than their names do.
+
+        Guarantees:
+            A decision is a function of names and descriptions: whatever a run makes
+                public, it tells nothing of values.
         """
         return {
-            tagged.suggestion.column.name: {
-                "tier": tagged.suggestion.tier,
-                "category": tagged.suggestion.category,
-                "reason": visible(decision_of(tagged))[:1000],
+            named.suggestion.column.name: {
+                "tier": named.suggestion.tier,
+                "category": named.suggestion.category,
+                "reason": visible(decision_of(named))[:1000],
                 "by": "rule",
             }
-            for tagged in self.columns
-            if not tagged.suggestion.review
+            for seen, named in zip(self.columns, self._by_names, strict=True)
+            if not (seen.suggestion.review or named.suggestion.review)
+            and Tier.parse(seen.suggestion.tier) <= Tier.parse(named.suggestion.tier)
         }
+
+    @cached_property
+    def _by_names(self) -> tuple[TaggedColumn, ...]:
+        """The tags of the same columns without values, and types that follow them."""
+        columns = [tagged.suggestion.column for tagged in self.columns]
+        if all(column.values is None for column in columns):
+            return self.columns
+        bare = [
+            column if column.values is None else replace(column, dtype="", values=None)
+            for column in columns
+        ]
+        return with_articles(tag_columns(bare, self.settings), self.catalogues)
 
 
 def tag(
@@ -181,8 +203,9 @@ def tagged_columns(
     else:
         columns = frame_columns(source)
     laws = load_catalogues(BUILT_IN if jurisdictions is None else jurisdictions, added)
-    suggestions = tag_columns(columns, settings or TaggerSettings())
-    return TaggedColumns(with_articles(suggestions, laws), laws)
+    asked = settings or TaggerSettings()
+    suggestions = tag_columns(columns, asked)
+    return TaggedColumns(with_articles(suggestions, laws), laws, settings=asked)
 
 
 def frame_columns(frame: object) -> tuple[DescribedColumn, ...]:
@@ -212,14 +235,12 @@ def configuration_tags(
         source.jurisdictions if jurisdictions is None else jurisdictions,
         (*source.catalogues, *added),
     )
-    sites = {
-        str(file): _of_file(file, source, settings or source.settings)
-        for file in source.files
-    }
+    asked = settings or source.settings
+    sites = {str(file): _of_file(file, source, asked) for file in source.files}
     if len(sites) == 1:
         (suggestions,) = sites.values()
         tagged = with_articles(suggestions, laws)
-        return TaggedColumns(tagged, laws, (), source.undecided)
+        return TaggedColumns(tagged, laws, (), source.undecided, asked)
     merged = merge_site_tags(
         {
             site: [replace(SiteTag.of(one), table="") for one in suggestions]
@@ -228,7 +249,8 @@ def configuration_tags(
     )
     chosen = [_strictest(column, sites) for column in merged]
     apart = tuple(column for column in merged if column.disagree)
-    return TaggedColumns(with_articles(chosen, laws), laws, apart, source.undecided)
+    tagged = with_articles(chosen, laws)
+    return TaggedColumns(tagged, laws, apart, source.undecided, asked)
 
 
 def _of_file(

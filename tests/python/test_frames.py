@@ -173,6 +173,24 @@ def test_tags_of_a_frame_are_those_of_its_file(
         lexfed.tag(pd.DataFrame({"": [1]}))
 
 
+def test_decisions_of_tags_tell_nothing_of_values() -> None:
+    plain = pd.DataFrame({"age": [34] * 60, "hba1c": [5.5] * 60, "q7": ["x"] * 60})
+    decided = lexfed.tag(plain).decisions()
+    assert set(decided) == {"age", "hba1c"}
+    for changed in (
+        plain.assign(q7=[f"a{n}@example.org" for n in range(60)]),
+        plain.assign(hba1c=["4111111111111111"] * 60),
+        plain.assign(age=[34.5, None] * 30),
+    ):
+        tags = lexfed.tag(changed)
+        found = tags.decisions()
+        # What values ask for is a person's to decide; no rule writes it down.
+        assert set(found) | set(tags.review) == set(plain.columns)
+        assert "q7" in tags.review
+        assert found == {name: decided[name] for name in found}
+        assert "values" not in str(found)
+
+
 def test_tags_are_decisions_once_they_are_handed_over(
     place: Path, patients: pd.DataFrame, settings: Settings
 ) -> None:
