@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from lexfed.config import examine
+from lexfed.config.drafting import table_draft
 from lexfed.config.drafting.questions import DefaultAnswers, Question
 from lexfed.config.drafting.table_draft import DraftRequest, TableDraft, draft_table
 from lexfed.data.reading.column_guesses import guess_table
@@ -133,6 +134,32 @@ def test_neighbouring_tables_have_one_draft(tmp_path: Path) -> None:
     # The control: a kind does show, and with it a column.
     kinds = table.assign(hiv_status=table["hiv_status"] + 1)
     assert drafted(kinds, tmp_path).configuration.text() != text
+
+
+@pytest.mark.parametrize("word", ["", "N/A", "?", "null", "-"])
+def test_a_row_of_missing_values_changes_no_draft(tmp_path: Path, word: str) -> None:
+    table = people().astype(str)
+    text = drafted(table, tmp_path).configuration.text()
+    for row in (0, ROWS - 1):
+        other = table.copy()
+        other.iloc[row, :-1] = word
+        assert drafted(other, tmp_path).configuration.text() == text
+
+
+def test_delta_counts_people_and_not_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_draft, "LARGEST_DELTA", 1.0)
+    table = people(99)
+    table["patient_id"] = [f"P-{n // 3:04d}" for n in range(99)]
+    more = pd.concat([table, table.iloc[[0, 0]]])  # one person has two rows more
+    one, other = (drafted(each, tmp_path).configuration for each in (table, more))
+    assert one.person == "patient_id"
+    assert one.text() == other.text()
+    assert one.delta == 1e-3
+    assert drafted(more, tmp_path, units=5000).configuration.delta == 1e-5
+    alone = more.drop(columns="patient_id")
+    assert drafted(alone, tmp_path).configuration.delta == 1e-4
 
 
 def test_a_person_corrects_what_nobody_knows(tmp_path: Path) -> None:

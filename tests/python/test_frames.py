@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -180,7 +181,7 @@ def test_decisions_of_tags_tell_nothing_of_values() -> None:
     for changed in (
         plain.assign(q7=[f"a{n}@example.org" for n in range(60)]),
         plain.assign(hba1c=["4111111111111111"] * 60),
-        plain.assign(age=[34.5, None] * 30),
+        plain.assign(age=[34.5, np.nan] * 30),
     ):
         tags = lexfed.tag(changed)
         found = tags.decisions()

@@ -56,8 +56,8 @@ class PublicDomain:
     def coding_of(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return the list that holds the most of these texts, if it holds half.
 
-        A longer list is taken only if it holds a twentieth of them more, so that no
-        single row decides between two. Case does not matter.
+        A longer list is taken only if it holds a twentieth of them more, so that it is
+        seldom a single row that decides between two. Case does not matter.
         """
         folded = [plain_code(text) for text in texts]
         best: tuple[str, ...] | None = None

@@ -72,8 +72,9 @@ def draft_table(
     """Return the first configuration of a table.
 
     Guarantees:
-        Nothing but names and kinds is taken from the table, unless a person at a
-            terminal takes its classes or sites over.
+        Nothing is taken from the table but names, kinds, how it is written, and,
+            without `units`, the digits of the number of people for delta; unless a
+            person at a terminal takes its classes over.
     """
     names = tuple(guess.name for guess in table.columns)
     _check_names(request, names)
@@ -100,7 +101,7 @@ def draft_table(
     left_out = (*found.left_out, *((name, "left out by you") for name in dropped))
     drafts = {each.name: each.draft for each in kept}
     drafts[target] = ColumnDraft(target, keys, source, decision)
-    people = units or len(table.frame)
+    people = units or _people(table, person)
     configuration = ConfigurationDraft(
         source=request.source,
         columns=tuple(drafts[name] for name in names if name in drafts),
@@ -117,6 +118,11 @@ def draft_table(
         left_out=left_out,
     )
     return TableDraft(configuration, kept)
+
+
+def _people(table: TableGuess, person: str | None) -> int:
+    """Return the number of people, which replace-one makes public; rows are not."""
+    return len(table.frame if person is None else {*present_texts(person, table.frame)})
 
 
 def _check_names(request: DraftRequest, names: tuple[str, ...]) -> None:

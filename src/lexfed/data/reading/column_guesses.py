@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,8 @@ class TableGuess:
     """A table as it looks.
 
     Attributes:
-        format: how it is written; its missing words are all common ones, or none.
+        format: how it is written; its missing words are all common ones, whether they
+            occur or not.
         columns: a guess for every column that has a name, in order.
         frame: the columns as they are. They are private, and for this machine only.
         notes: what was guessed or set aside, for the screen of who holds the data.
@@ -123,13 +125,13 @@ def _completed(
         for name, raw in frame.columns.items()
         if raw.kind == "text"
     }
-    with_words = replace(written, missing=MISSING_WORDS)
+    if texts:
+        # Whether a word occurs may depend on one row, so all of them are listed.
+        written = replace(written, missing=MISSING_WORDS)
     known = {
-        name: {each for each in values if not with_words.is_missing(each)}
+        name: {each for each in values if not written.is_missing(each)}
         for name, values in texts.items()
     }
-    if any(len(known[name]) < len(values) for name, values in texts.items()):
-        written = with_words
     unclear: list[Problem] = []
     marks = _marks(frame.name, known, written, decimal, unclear)
     order = _order(frame.name, known, dates, unclear)
@@ -323,6 +325,13 @@ def _number_or_key(present: Floats) -> ColumnKind:
     return "text" if different and whole else "number"
 
 
+def _has_words(raw: RawColumn, written: FileFormat) -> bool:
+    """Return True if a word for a missing value occurs."""
+    return raw.kind == "text" and any(
+        map(written.is_missing, {str(each) for each in raw.values[~raw.missing]})
+    )
+
+
 def _notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> tuple[str, ...]:
     written, notes = frame.written, []
     for key in ("separator", "encoding", "decimal", "thousands", "dates"):
@@ -330,7 +339,7 @@ def _notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> tuple[str, ...]:
             notes.append(f"{key}: {getattr(written, key)}")
     if not written.header:
         notes.append("no header: columns are called `column_1`, `column_2`, ...")
-    if written.missing:
+    if any(map(_has_words, frame.columns.values(), repeat(written))):
         notes.append("cells such as `NA`, `?` or `-` count as missing")
     notes += [f"column {place} has no name: left out" for place in frame.unnamed]
     for name, raw in frame.columns.items():
