@@ -313,7 +313,7 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
         more: other keys of a configuration, `{"federation.rounds": 10}`.
 
     Attributes:
-        classes_: the labels, in the order of `predict_proba`.
+        classes_: the labels, sorted, in the order of `predict_proba`.
         run_: the result of the run, with its folder, for `lexfed.verify`.
     """
 
@@ -382,7 +382,12 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
                 'public: `target="public"`'
             )
             raise ConfigError([Problem("`target`", what, hint)])
-        return np.asarray(self.target)
+        try:
+            # Scorers of scikit-learn take the last of the sorted labels for positive.
+            return np.sort(np.asarray(self.target))
+        except TypeError as error:
+            what, hint = "holds labels of different kinds", "list texts or numbers only"
+            raise ConfigError([Problem("`target`", what, hint)]) from error
 
 
 class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]

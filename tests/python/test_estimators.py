@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -142,6 +143,16 @@ def test_of_fits_at_once_one_is_charged_and_the_others_are_refused(
         ends_of_fits = sorted(threads.map(fit, [clone(model) for _ in range(3)]))
     assert ends_of_fits == ["fitted", "refused", "refused"]
     assert [each.name for each in (place / "runs/sklearn").glob("fit-*")] == ["fit-1"]
+
+
+def test_labels_are_in_the_order_that_scorers_of_scikit_learn_expect(
+    place: Path, model: Any, rows: pd.DataFrame, ends: Any
+) -> None:
+    model.set_params(target=["yes", "no"], epsilon=20).fit(rows, ends)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert get_scorer("roc_auc")(model, rows, ends) > 0.5
+    with pytest.raises(ConfigError, match="labels of different kinds"):
+        clone(model).set_params(target=[None, "yes"]).fit(rows, ends)
 
 
 def _runs(folder: Path) -> int:

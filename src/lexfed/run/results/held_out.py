@@ -37,7 +37,7 @@ def held_out_groups(
     Guarantees:
         With `metrics = "paid"` the result depends on the released histogram alone.
         Rows of equal score are in one group, and every group has `LEAST_ROWS` rows or
-        more.
+        more, unless all rows together are fewer.
     """
     loss, schema = priced.programme.loss, priced.population.encoding.schema
     if priced.config.evaluation.metrics == "paid":
