@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +152,19 @@ def test_the_head_is_texts() -> None:
 def test_a_nested_type_is_refused_by_its_column() -> None:
     found = _problems(pl.DataFrame({**ROWS, "age": [[1], [2], [3]]}))
     assert re.search(r"frame:mine, column `age`", found)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pd.Series([2.0**53, 2.0**53 + 1]),  # whole numbers with a gap were floats
+        pd.Series([Decimal("12345678901234567890"), Decimal("12345678901234567891")]),
+    ],
+)
+def test_two_people_are_never_one_float(keys: "pd.Series[Any]") -> None:
+    schema = Schema(SCHEMA.columns, "ill", person="key")
+    rows = pd.DataFrame(ROWS).iloc[:2].assign(key=keys)
+    with pytest.raises(DataError, match="do not tell it from its neighbours"):
+        read_files([MemoryTable.of(rows)], schema)
+    exact = rows.assign(key=[2**53, 2**53 + 1])
+    assert len(read_files([MemoryTable.of(exact)], schema).person_keys) == 2

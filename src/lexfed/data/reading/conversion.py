@@ -109,7 +109,17 @@ def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
         wrong_type("key", raw, place)
     if raw.missing.any():
         place.rows("key-missing", "the key is missing", raw.missing)
+    if raw.values.dtype.kind == "f":
+        merged = ~raw.missing & (np.abs(raw.values) >= _INEXACT)
+        if merged.any():
+            what = "a number so large that floats do not tell it from its neighbours"
+            hint = "store keys as texts or as whole numbers"
+            place.rows("key-inexact", what, merged, hint)
     return texts_of(raw)
+
+
+_INEXACT = 2.0**53
+"""From here on two keys, and with them two people, may have one float."""
 
 
 def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
