@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from lexfed.data.encoding import build_encoding
-from lexfed.data.problems import SHOWN_PER_KIND, DataProblem
+from lexfed.data.problems import SHOWN_PER_KIND, DataProblem, Problems
 from lexfed.data.reading.checked_tables import read_files, read_inputs
+from lexfed.data.reading.table_files import read_file
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, DataError
 from lexfed.tiers import Tier
@@ -318,3 +319,15 @@ def test_only_declared_columns_can_be_asked_for(register: Path, schema: Schema) 
     }  # fmt: skip
     with pytest.raises(ConfigError, match="`nope`"):
         read_files([register], schema, columns=["nope"])
+
+
+def test_tens_of_thousands_of_columns(tmp_path: Path) -> None:
+    # In time that grows with their number, not its square: that took half a minute.
+    names = [f"c{number}" for number in range(30_000)]
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    problems = Problems()
+    frame = read_file(path, None, problems)
+    assert frame is not None
+    assert list(frame.columns) == names
+    assert not problems.kept

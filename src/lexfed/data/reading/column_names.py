@@ -5,6 +5,7 @@ A column without a name, such as the index that pandas writes, cannot be declare
 is left out. A name that is there twice, or that shows as something else, is a problem.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -37,13 +38,14 @@ def check_names(
             what = f"its name has the hidden character `{hidden_in(name)}`"
             hint = "rename the column: people decide by names, so they must show"
             note("header-hidden", what, column=visible(name), hint=hint)
-    for name in sorted({name for name in names if name and names.count(name) > 1}):
+    counts = Counter(names)  # of many thousands of columns, too
+    for name in sorted(name for name, many in counts.items() if name and many > 1):
         note("header-duplicate", "the header names it twice", column=name)
     if wanted is None:
         return [name for name in names if name]
     others = [name for name in names if name and name not in wanted]
     for name in wanted:
-        if name not in names:
+        if name not in counts:
             near, hint = get_close_matches(name, others, 1), lone_hint
             if not lone_hint and near:
                 hint = f"the {noun} has `{near[0]}`; is that the one you mean?"

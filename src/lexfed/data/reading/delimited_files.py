@@ -53,7 +53,10 @@ def read_delimited(
                 lines, records = [reader.line_num], [first]
             hint = _other_separator(header, written)
             names = check_names(header, wanted, str(path), problems, hint)
-            places = [header.index(name) for name in names]
+            place_of: dict[str, int] = {}
+            for place, name in enumerate(header):
+                place_of.setdefault(name, place)
+            places = [place_of[name] for name in names]
             records = [[record[place] for place in places] for record in records]
             for record in reader:
                 line = reader.line_num
