@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data frames are read as the file that holds the same table."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -13,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from lexfed.data.file_format import FileFormat
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.data.schema import Column, Schema
@@ -168,3 +170,18 @@ def test_two_people_are_never_one_float(keys: "pd.Series[Any]") -> None:
         read_files([MemoryTable.of(rows)], schema)
     exact = rows.assign(key=[2**53, 2**53 + 1])
     assert len(read_files([MemoryTable.of(exact)], schema).person_keys) == 2
+
+
+def test_a_key_that_is_a_word_for_missing_is_refused_with_a_way_out() -> None:
+    schema = Schema(SCHEMA.columns, "ill", site="region")
+    rows = pd.DataFrame(ROWS).assign(region=["NA", "EU", "EU"])
+    worded = dataclasses.replace(schema, written=FileFormat(missing=("NA",)))
+    with pytest.raises(DataError) as refused:
+        read_files([MemoryTable.of(rows)], worded)
+    assert "`data.missing` does not list it" in refused.value.problems[0].hint
+    table = read_files([MemoryTable.of(rows)], schema)
+    assert table.site_names == ("EU", "NA")
+    gone = rows.assign(region=["", "EU", "EU"])
+    with pytest.raises(DataError) as refused:
+        read_files([MemoryTable.of(gone)], worded)
+    assert refused.value.problems[0].hint == ""

@@ -108,7 +108,10 @@ def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
     if raw.kind == "other":
         wrong_type("key", raw, place)
     if raw.missing.any():
-        place.rows("key-missing", "the key is missing", raw.missing)
+        hint = ""
+        if not frame.columns[name].missing[raw.missing].all():
+            hint = "a key such as `NA` is one once `data.missing` does not list it"
+        place.rows("key-missing", "the key is missing", raw.missing, hint)
     if raw.values.dtype.kind == "f":
         merged = ~raw.missing & (np.abs(raw.values) >= _INEXACT)
         if merged.any():
