@@ -144,3 +144,17 @@ def test_tags_show_no_evidence_of_values() -> None:
     tags = lexfed.tag(hostile)
     assert repr(tags).startswith("<TaggedColumns: ")
     assert repr(lexfed.tag([])) == "<TaggedColumns: none>"
+
+
+def test_a_saved_notebook_does_not_name_rows(
+    place: Path, patients: pd.DataFrame, settings: Settings
+) -> None:
+    wrong = patients.astype({"died": object})
+    wrong.loc[[7, *range(40, 90)], "died"] = None
+    found = lexfed.check(wrong, **settings)
+    assert "row 8" in str(found)
+    assert "31 more problem(s)" in str(found)
+    shown = found._repr_html_()
+    assert shown.count("the target is missing") == 1
+    assert "print it to see which" in shown
+    assert not any(char.isdigit() for char in shown)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from lexfed.config import demo_config, loads
+from lexfed.data.problems import DataProblem, data_problem
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.errors import ConfigError, LexfedError, Problem
 from lexfed.notebook_html import html_table
@@ -59,16 +60,40 @@ class RunCheck:
         return f"<RunCheck: {len(self.problems)} problems, {len(self.remarks)} remarks>"
 
     def _repr_html_(self) -> str:
-        """Return the problems as a notebook shows and saves them: no exact counts."""
-        rows = [(problem, problem.hint) for problem in self.problems]
+        """Return the problems as a notebook shows and saves them.
+
+        Neither exact counts nor rows: which rows of a table are wrong is about people.
+        """
+        shown = [_without_row(problem) for problem in self.problems]
+        rows = dict.fromkeys((problem, problem.hint) for problem in shown if problem)
         caption = "Problems" if rows else "No problems"
-        notes = ["Values were bent to fit: print it to see which."] * bool(self.remarks)
+        notes = ["Some are of single rows: print it to see which."] * (
+            shown != list(self.problems)
+        )
+        notes += ["Values were bent to fit: print it to see which."] * bool(
+            self.remarks
+        )
         return html_table(caption, ["problem", "hint"], rows, notes)
 
     def __str__(self) -> str:
         """Every problem with its hint, one a line."""
         lines = [f"{p}\n  hint: {p.hint}" if p.hint else str(p) for p in self.problems]
         return "\n".join([*(lines or ["no problems"]), *self.remarks])
+
+
+def _without_row(problem: Problem) -> Problem | None:
+    """Return a problem of rows as one of their column; None if it only counts them."""
+    if not isinstance(problem, DataProblem):
+        return problem
+    if not (problem.file or problem.column):
+        return None
+    return data_problem(
+        problem.kind,
+        problem.what,
+        file=problem.file,
+        column=problem.column,
+        hint=problem.hint,
+    )
 
 
 class RunPlan(dict[str, Any]):
