@@ -46,6 +46,8 @@ _MERGED: Mapping[int, Mapping[str, str]] = {
     2: {"identifier": "special", "non_personal": "personal"},
 }
 
+PERSONAL = Tier.PERSONAL.label
+
 
 @dataclass(frozen=True)
 class Case:
@@ -54,6 +56,8 @@ class Case:
     Attributes:
         seed: of the split, the partition and first weights; noise is always fresh.
         attribute_epsilon: most that a value of the most sensitive tier may cost.
+        personal_epsilon: most that a value of the personal tier may cost, where a tier
+            above it has a cap of its own; no cap if None.
         partition: `iid` or `dirichlet`, where `sites` is a number.
         equal: which epsilon is equal between methods.
         settings: what was tuned; each method says what it knows.
@@ -62,6 +66,7 @@ class Case:
     seed: int
     record_epsilon: float = 1.0
     attribute_epsilon: float = 0.1
+    personal_epsilon: float | None = None
     delta: float = 1e-5
     model: str = "logistic"
     sites: int | None = None
@@ -100,10 +105,13 @@ def plain_configuration(
     if case.sites is not None:
         spread = {} if case.partition == "iid" else {"alpha": case.alpha}
         data["sites"] = {"count": case.sites, "partition": case.partition, **spread}
-    caps = {}
+    caps: dict[str, dict[str, float]] = {}
     if case.equal == "attribute":
-        caps = {"caps": {sensitive_tier(dataset, case).label: case.attribute_epsilon}}
-    own: dict[str, dict[str, Any]] = {
+        own = case.personal_epsilon
+        below = {} if own is None else {PERSONAL: own}
+        sensitive = sensitive_tier(dataset, case).label
+        caps = {"caps": {**below, sensitive: case.attribute_epsilon}}
+    stated: dict[str, dict[str, Any]] = {
         "run": {"name": "evaluate", "seed": case.seed},
         "data": data,
         "law": law_table(dataset, case),
@@ -117,8 +125,8 @@ def plain_configuration(
         "evaluation": {"metrics": "public"},
     }
     for name, added in keys.items():
-        own[name] = {**own.get(name, {}), **added}
-    return {"version": 1, **own}
+        stated[name] = {**stated.get(name, {}), **added}
+    return {"version": 1, **stated}
 
 
 CONFIGURED = "configured"

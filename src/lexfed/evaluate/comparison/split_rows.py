@@ -73,24 +73,33 @@ class SplitRows:
     groups: dict[str, Texts]
 
 
-def rows_of(dataset: Dataset, case: Case) -> SplitRows:
+def rows_of(dataset: Dataset, case: Case, most_classes: int = 2) -> SplitRows:
     """Return the rows of a cell; the last few are kept, as methods share them.
+
+    Methods that are compared know two classes; others may ask for more.
 
     Guarantees:
         Test rows are those of `Population.test_rows`, in the same order.
 
     Raises:
         DataError: if the table does not match its declaration, a site has no rows
-            for training, or the target has more than two classes.
+            for training, or the target has more classes.
     """
     # Which rows there are depends on neither budget nor model, unless a policy of the
     # table's own leaves columns out or has classes of records.
-    usual = replace(case, record_epsilon=1.0, attribute_epsilon=1.0, model="logistic")
+    usual = replace(
+        case,
+        record_epsilon=1.0,
+        attribute_epsilon=1.0,
+        personal_epsilon=None,
+        model="logistic",
+    )
     policy = own_methods(dataset).get(CONFIGURED, {})
     tables = plain_configuration(dataset, usual, policy)
     file = dataset.folder / str(tables["data"]["source"])
     groups = tuple(dataset.groups.items())
-    return _load(file, file.stat().st_mtime_ns, json.dumps(tables), groups)
+    written = file.stat().st_mtime_ns
+    return _load(file, written, json.dumps(tables), groups, most_classes)
 
 
 @lru_cache(maxsize=3)
@@ -99,11 +108,12 @@ def _load(
     written: int,  # noqa: ARG001 (another file of the same name is read again)
     tables: str,
     groups: tuple[tuple[str, str], ...],
+    most_classes: int,
 ) -> SplitRows:
     config = from_mapping(json.loads(tables))
     coins = LotKeys.seeded(config.run.seed)
     schema = tagged_schema_of(config, base=file.parent).schema
-    if len(schema.classes) > 2:
+    if len(schema.classes) > most_classes:
         what = f"`{schema.target}` has {len(schema.classes)} classes"
         hint = "methods are compared on two classes or on a number; merge some"
         raise DataError([Problem(file.name, what, hint)])

@@ -103,6 +103,7 @@ class TableDeclaration:
     sites_per_person: int = 1
     extra: tuple[str, ...] = ()
     site_from: str | None = None
+    test_size: float = 0.3
 
     @property
     def written(self) -> list[str]:
@@ -116,7 +117,7 @@ class TableDeclaration:
         data: dict[str, Any] = {
             "source": "table.csv",
             "target": self.target,
-            "test_size": 0.3,
+            "test_size": self.test_size,
             "units": max(1, round((self.persons or self.rows) * rows / self.rows)),
             "sites": dict(self.sites),
             "columns": {name: dict(column) for name, column in self.columns.items()},

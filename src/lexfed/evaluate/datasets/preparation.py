@@ -26,7 +26,7 @@ from lexfed.evaluate.datasets.declarations import (
     unknown_dataset,
 )
 from lexfed.evaluate.datasets.source_folder import checksums, digest, read_source
-from lexfed.evaluate.datasets.synthetic import MAKERS
+from lexfed.evaluate.datasets.synthetic import MAKERS, SUITE
 from lexfed.evaluate.datasets.synthetic import digest as made_digest
 from lexfed.evaluate.datasets.synthetic.iot import NEXT_LEVEL
 
@@ -70,7 +70,7 @@ class Dataset:
 
 def names() -> tuple[str, ...]:
     """Return the names of all data sets, the public ones first."""
-    return (*public_names(), *MAKERS)
+    return (*public_names(), *MAKERS, *SUITE)
 
 
 def prepare(
@@ -92,8 +92,9 @@ def prepare(
     if name not in names():
         raise unknown_dataset(name, names())
     into.mkdir(parents=True, exist_ok=True)
-    if name in MAKERS:
-        maker = MAKERS[name]
+    made = {**MAKERS, **SUITE}
+    if name in made:
+        maker = made[name]
         size = maker.rows if rows is None else rows
         _require_rows(name, _MOST_MADE, size)
         facts = maker.facts(size)

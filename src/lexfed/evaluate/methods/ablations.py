@@ -22,7 +22,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from lexfed.evaluate.comparison.case import Case, Method, law_table, sensitive_tier
+from lexfed.evaluate.comparison.case import (
+    PERSONAL,
+    Case,
+    Method,
+    law_table,
+    sensitive_tier,
+)
 from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.product import MethodKeys, through_the_product, train
@@ -71,8 +77,11 @@ def without_sensitive(dataset: Dataset, case: Case) -> Scores:
         for name, tag in law_table(dataset, case)["columns"].items()
     }
     without = dataset.with_columns("law", tags)
-    # A cap would now be one of the tier below, which this method need not keep.
-    keys: MethodKeys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": {}}}
+    # The cap of the sensitive tier would now be one of the tier below, which this
+    # method need not keep; it keeps that tier's own.
+    own = case.personal_epsilon
+    caps = {} if own is None or tier == PERSONAL else {PERSONAL: own}
+    keys: MethodKeys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": caps}}
     scores = train(without, case, "dropped", keys, f"no column is {tier}")
     return replace(scores, attribute_epsilon=0.0)
 
