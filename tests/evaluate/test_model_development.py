@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benchmarks.model_development import (
     DEVELOPMENT,
     REPORTED,
@@ -20,6 +19,7 @@ from benchmarks.model_development import (
     positive_numbers,
     stored,
 )
+
 from lexfed.errors import ConfigError
 from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.datasets.synthetic import SUITE
@@ -29,8 +29,14 @@ TINY = "suite-tiny-plain"
 
 def of_seed(cascade: float | None, **more: Any) -> dict[str, Any]:
     return {
-        **{"data": "d", "rows": 105, "score": "auc", "truth": 0.8, "none": 0.75},
-        **{"additive": 0.77, "cascade": {"1": cascade}, "seconds": 0.1},
+        "data": "d",
+        "rows": 105,
+        "score": "auc",
+        "truth": 0.8,
+        "none": 0.75,
+        "additive": 0.77,
+        "cascade": {"1": cascade},
+        "seconds": 0.1,
         **more,
     }
 
@@ -137,7 +143,13 @@ def test_an_earlier_output_is_read_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "before.jsonl"
     path.write_text(f"{json.dumps(line_of(0.6))}\n")
     assert set(stored(path)) == {(TINY, 1.0)}
-    for text in ("{", "[]", "{}", '{"table": 1}', '{"table":"a","epsilon":1,"seeds":3}'):
+    for text in (
+        "{",
+        "[]",
+        "{}",
+        '{"table": 1}',
+        '{"table":"a","epsilon":1,"seeds":3}',
+    ):
         path.write_text(text)
         with pytest.raises(ConfigError, match="cannot be read as the output"):
             stored(path)

@@ -74,9 +74,7 @@ def test_the_suite_spans_every_factor_that_was_asked_for() -> None:
 def test_all_but_corners_differ_from_the_centre_in_one_factor() -> None:
     for name, factors in TABLES.items():
         differing = [
-            one
-            for one in vars(CENTRE)
-            if getattr(factors, one) != getattr(CENTRE, one)
+            one for one in vars(CENTRE) if getattr(factors, one) != getattr(CENTRE, one)
         ]
         if group_of(name) not in ("centre", "corners", "other outcomes"):
             assert differing == [group_of(name)]
@@ -137,9 +135,9 @@ def test_declarations_do_not_depend_on_seed_or_rows() -> None:
     factors = TABLES["suite-laboratory"]
     one, other = (facts("x", factors, rows) for rows in (100, 7000))
     assert one.columns == other.columns
-    assert one.tables(100)["data"]["test_size"] == other.tables(7000)["data"][
-        "test_size"
-    ]
+    assert (
+        one.tables(100)["data"]["test_size"] == other.tables(7000)["data"]["test_size"]
+    )
 
 
 @pytest.mark.parametrize("positives", [0.5, 0.05])

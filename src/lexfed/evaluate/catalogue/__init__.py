@@ -15,6 +15,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.catalogue import (
     attacks_and_audits,
     equal_protection,
+    made_suite,
     plans,
     sweeps,
 )
@@ -41,6 +42,7 @@ _TABLES: Mapping[str, Callable[[], ResultTable]] = {
     "models": sweeps.models,
     "tiers": sweeps.tiers,
     "made": sweeps.synthetic_table,
+    "made-suite": made_suite.made_suite,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
     "schedules": plans.schedules,

@@ -27,9 +27,14 @@ WHOLE: tuple[DatasetSample, ...] = (
 )
 """Every public table with all of its rows; of the largest, 20,000."""
 
-WITHOUT_PRIVACY = frozenset({"none", "local-none", "boosted", "boosted-federated"})
+WITHOUT_PRIVACY = frozenset(
+    {
+        *("none", "local-none", "boosted", "boosted-federated"),
+        *("additive", "truth"),
+    }
+)
 """Methods that no budget changes: one job serves every budget of a table."""
-_BUDGETS = ("record_epsilon", "attribute_epsilon", "equal")
+_BUDGETS = ("record_epsilon", "attribute_epsilon", "personal_epsilon", "equal")
 
 
 def jobs(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables to evaluate on: nine public ones, and three that are made from a seed.
+"""Tables to evaluate on: nine public ones, others that are made from a seed.
 
 `preparation.py` turns a name into one ordinary CSV file with its public facts, a
 `Dataset`, and derives further tables from these. A public table is not part of lexfed:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that are more than means: the best in hindsight, savings of courses of noise.
+"""Lines that are more than means: hindsight, distances, savings of courses of noise.
 
 **Hindsight.** The best of several rules, chosen cell by cell after seeing the test
 rows, is a peer that nobody could have run, and generous to the other side. Methods
 outside the choice have their difference to it, paired by split.
+
+**Distance** to methods without privacy, which no budget changes: paired by split, in
+AUC, or in R² where a number is predicted.
 
 **Courses of noise**, read off a grid of budgets and planned rounds:
 
@@ -76,6 +79,43 @@ def over_the_best(chosen: Sequence[str], column: str) -> LinesOf:
             )
             over = paired_gain(own, {job.seed: peer for job, peer in others}, metric)
             more = {} if over is None else {column: over}
+            extended.append(replace(line, values={**line.values, **more}))
+        return tuple(extended)
+
+    return lines
+
+
+def beside(references: Sequence[str]) -> LinesOf:
+    """Return a maker of lines with the difference to each of some `references`.
+
+    Its column is called `over REFERENCE`. A reference has one line for a data set,
+    which serves every budget.
+    """
+
+    def lines(table: ResultTable, results: Measured) -> tuple[TableLine, ...]:
+        groups = table.grouped(results)
+        known = {
+            name: {
+                (job.dataset, job.rows, job.seed): result
+                for job, result in results
+                if job.method == name
+            }
+            for name in references
+        }
+        extended = []
+        for line in table_lines(table, results):
+            group = groups[tuple(line.facts[fact] for fact in table.across)]
+            metric = next((m for m in ("auc", "r2") if m in line.values), None)
+            more: dict[str, MeanEstimate] = {}
+            for name in references if metric else ():
+                peers = {
+                    job.seed: known[name][job.dataset, job.rows, job.seed]
+                    for job, _ in group
+                    if (job.dataset, job.rows, job.seed) in known[name]
+                }
+                over = paired_gain(group, peers, str(metric))
+                if over is not None and line.facts["method"] != name:
+                    more[f"over {name}"] = over
             extended.append(replace(line, values={**line.values, **more}))
         return tuple(extended)
 

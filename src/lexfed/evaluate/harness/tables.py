@@ -25,7 +25,16 @@ JobKind = Literal["train", "attack", "audit", "plan", "overhead", "search"]
 """Kinds of measurement; `measurement/job_kinds.py` defines each."""
 
 Drawing = Literal[
-    "", "epsilon", "alpha", "sites", "rounds", "learning", "noise", "attack", "radar"
+    "",
+    "epsilon",
+    "alpha",
+    "sites",
+    "rounds",
+    "learning",
+    "noise",
+    "attack",
+    "radar",
+    "distance",
 ]
 """Kinds of figure, drawn by `results/figures.py`. Empty: no figure."""
 

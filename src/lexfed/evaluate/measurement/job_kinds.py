@@ -21,6 +21,7 @@ from lexfed.evaluate.measurement.overhead import measure_overhead
 from lexfed.evaluate.measurement.setting_search import TUNED, measure_search
 from lexfed.evaluate.methods import MECHANISMS, METHODS, Case, Method
 from lexfed.evaluate.methods.ablations import ABLATIONS, COURSES, DROPPED, MULTIPLIERS
+from lexfed.evaluate.methods.additive import REFERENCES
 from lexfed.evaluate.methods.simple_uniform import SIMPLE
 from lexfed.run.pricing.priced_run import price
 
@@ -32,6 +33,7 @@ ALL_METHODS: Mapping[str, Method] = {
     **SIMPLE,
     **COURSES,
     **DROPPED,
+    **REFERENCES,
 }
 _CELL = frozenset(one.name for one in fields(Case))
 
@@ -84,9 +86,13 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
 
 
 def split_overlap(dataset: Dataset) -> float:
-    """Return test rows over training rows of a split of a table."""
+    """Return test rows over training rows of a split, or less where few are trained on.
+
+    The correction stands for training rows that splits share. Of a table that is mostly
+    tested on they share a small part, which the ratio turned over says.
+    """
     test = float(dataset.tables["data"].get("test_size", 0.2))
-    return test / (1.0 - test)
+    return min(test / (1.0 - test), (1.0 - test) / test)
 
 
 def plain(values: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -19,10 +19,10 @@ Read `comparison/case.py` first (what is equal in a comparison), then `product.p
     cascade              a tower per tier, steps by the rule
     cascade-plain        a tower per tier, steps that know nothing of their noise
 
-`ablations.py` and `simple_uniform.py` have more, which single tables of the catalogue
-ask for. A method of lexfed is a few keys of a configuration. Baselines outside it state
-their releases to `baseline_claims.py`, so that the product's accountant prices them
-all.
+`ablations.py`, `simple_uniform.py` and `additive.py` have more, which single tables
+of the catalogue ask for. A method of lexfed is a few keys of a configuration. Baselines
+outside it state their releases to `baseline_claims.py`, so that the product's
+accountant prices them all.
 """
 
 from collections.abc import Mapping

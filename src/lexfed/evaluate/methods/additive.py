@@ -11,9 +11,12 @@ distance to it is what noise and linear towers cost together.
 the best that any model could have.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 import pandas as pd
@@ -21,9 +24,9 @@ from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 
-from lexfed.arrays import Floats
+from lexfed.arrays import Floats, Integers
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.comparison.case import Case
+from lexfed.evaluate.comparison.case import Case, Method
 from lexfed.evaluate.comparison.metrics import Scores
 from lexfed.evaluate.comparison.split_rows import (
     CodedColumns,
@@ -106,11 +109,18 @@ def _boosted(library: Any, rows: SplitRows, seed: int) -> Floats:
     }
     if rows.table.schema.task == "regression":
         number = library.ExplainableBoostingRegressor(**usual)
-        number.fit(_filled(known), rows.train.targets)
+        _fit(number, known, rows.train.targets)
         return np.asarray(number.predict(_filled(asked)), dtype=np.float64)
     classes = library.ExplainableBoostingClassifier(**usual)
-    classes.fit(_filled(known), rows.train.targets.astype(np.int64))
+    _fit(classes, known, rows.train.targets.astype(np.int64))
     return _yes(classes.predict_proba(_filled(asked)))
+
+
+def _fit(model: Any, known: CodedColumns, targets: Floats | Integers) -> None:
+    with catch_warnings():
+        # Its drawings leave out what is missing, and it says so; nothing is drawn.
+        filterwarnings("ignore", message="Missing values detected")
+        model.fit(_filled(known), targets)
 
 
 def _filled(columns: CodedColumns) -> Floats:
@@ -168,3 +178,7 @@ def _bases(known: CodedColumns, asked: CodedColumns) -> tuple[Floats, Floats]:
         for part, values, bases in zip((inputs, later), sides, shown, strict=True):
             part += [bases, np.isnan(values)[:, None].astype(float)]
     return np.hstack(inputs), np.hstack(later)
+
+
+REFERENCES: Mapping[str, Method] = MappingProxyType({NAME: train, TRUTH: read_truth})
+"""What private models are measured against on made-up tables."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lexfed.evaluate.datasets.synthetic.suite.tables import group_of
 from lexfed.evaluate.harness.summary import (
     OVERLAP,
     MeanEstimate,
@@ -19,6 +20,7 @@ from lexfed.evaluate.harness.summary import (
     estimate,
 )
 from lexfed.evaluate.harness.tables import Result
+from lexfed.evaluate.results import distance_map
 from lexfed.evaluate.results.budget_panels import Panel, budget_panels
 from lexfed.report.markup.svg import (
     AxisScale,
@@ -84,6 +86,10 @@ def draw(summary: Summary) -> Mapping[str, bytes]:
             drawn[table.name] = radar(summary.lines, table.shows, title)
         case "attack":
             drawn[table.name] = attacks(summary.lines, title)
+        case "distance":
+            drawn[table.name] = distance_map.distance_map(
+                summary.lines, title, group_of
+            )
         case "learning":
             lines = learning_lines(summary.results, table.across)
             drawn[table.name] = curves(lines, ROUND, AUC, title, "rounds")
@@ -100,16 +106,17 @@ def draw(summary: Summary) -> Mapping[str, bytes]:
         case axis:
             fact, what = _AXES[axis]
             drawn[table.name] = curves(summary.lines, fact, table.shows[0], title, what)
-    return {f"{name}.svg": standalone(drawing) for name, drawing in drawn.items()}
+    more = distance_map.STYLE if table.drawing == "distance" else ""
+    return {f"{name}.svg": standalone(one, more) for name, one in drawn.items()}
 
 
-def standalone(drawing: Markup) -> bytes:
-    """Return a drawing as the bytes of an SVG file, with its style."""
+def standalone(drawing: Markup, more: str = "") -> bytes:
+    """Return a drawing as the bytes of an SVG file, with its style and some more."""
     opened = drawing.replace(
         Markup("<svg "), Markup('<svg xmlns="http://www.w3.org/2000/svg" '), 1
     )
     styled = opened.replace(
-        Markup("</title>"), Markup("</title><style>{}</style>").format(_CSS), 1
+        Markup("</title>"), Markup("</title><style>{}</style>").format(_CSS + more), 1
     )
     return f"{styled}\n".encode()
 

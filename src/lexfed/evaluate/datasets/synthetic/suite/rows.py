@@ -233,9 +233,8 @@ def _latents(
         for first in range(0, len(numbers) if share else 0, GROUP):
             group = numbers[first : first + GROUP]
             common = rng.normal(size=(rows, 1))
-            latent[:, group] = np.sqrt(share) * common + np.sqrt(1 - share) * (
-                latent[:, group]
-            )
+            own_part = np.sqrt(1.0 - share) * latent[:, group]
+            latent[:, group] = np.sqrt(share) * common + own_part
         if tier != "special" and factors.proxy:
             own = np.sqrt(1.0 - factors.proxy**2)
             for number_, place in enumerate(numbers):
