@@ -46,6 +46,7 @@ from lexfed.evaluate.comparison.case import Case, configuration, sensitive_tier
 from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.evaluate.datasets.preparation import DERIVED
+from lexfed.evaluate.datasets.source_folder import VARIABLE, data_folder
 from lexfed.evaluate.datasets.synthetic import SUITE
 from lexfed.evaluate.datasets.synthetic.suite.rows import probabilities
 from lexfed.evaluate.datasets.synthetic.suite.tables import group_of
@@ -130,15 +131,17 @@ def measured(name: str, seed: int, epsilons: Sequence[float]) -> dict[str, Any]:
         for epsilon in epsilons:
             own = cell(dataset, epsilon, seed)
             predicted = _through_the_product(dataset, own, split, _CASCADE)
-            private[f"{epsilon:g}"] = _score(split, predicted)
+            private[str(epsilon)] = _score(split, predicted)
         seconds = (process_time() - start) / len(epsilons)
+        additive, additive_by = predictions(split, seed)
         return {
             "data": dataset.digest[:12],
             "rows": len(split.train.targets),
             "score": "r2" if _is_number(split) else "auc",
             "truth": _truth(dataset, split) if name in SUITE else None,
             "none": _score(split, _without_privacy(dataset, case, split)),
-            "additive": _score(split, predictions(split, seed)[0]),
+            "additive": _score(split, additive),
+            "additive_by": additive_by,
             "cascade": private,
             "seconds": seconds,
         }
@@ -196,11 +199,10 @@ def lines(
     """Yield a line for each epsilon of a table, from what was measured by seed."""
     first = next(iter(by_seed.values()))
     for epsilon in epsilons:
-        word = f"{epsilon:g}"
         seeds = {
             str(seed): {
                 **{key: one[key] for key in ("data", "truth", "none", "additive")},
-                "cascade": one["cascade"][word],
+                "cascade": one["cascade"][str(epsilon)],
             }
             for seed, one in by_seed.items()
         }
@@ -215,6 +217,7 @@ def lines(
             "score": first["score"],
             "rows": round(fmean(one["rows"] for one in by_seed.values())),
             **means,
+            "additive_by": first["additive_by"],
             "seconds": round(fmean(one["seconds"] for one in by_seed.values()), 3),
             "code": code_digest()[:12],
             "seeds": seeds,
@@ -243,6 +246,10 @@ def stored(path: Path) -> dict[tuple[str, float], dict[str, Any]]:
         what = f"`{path}` cannot be read as the output of an earlier call"
         hint = "keep one with `python -m benchmarks.model_development > FILE`"
         raise ConfigError([Problem("--against", what, hint)]) from error
+    if not found:
+        what = f"`{path}` is empty"
+        hint = "the output of this call must go to another file"
+        raise ConfigError([Problem("--against", what, hint)])
     return found
 
 
@@ -288,16 +295,42 @@ def by_factor(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _measured_tables(
     tables: Sequence[str], epsilons: Sequence[float], seeds: int, jobs: int
 ) -> Iterator[tuple[str, dict[int, dict[str, Any]]]]:
-    """Yield each table when all of its seeds are measured."""
+    """Yield each table when all of its seeds are measured.
+
+    Of one that fails for a seed nothing is yielded; why goes to stderr, and the others
+    go on.
+
+    Raises:
+        ConfigError: at the end, naming the tables that failed.
+    """
     tasks = [(name, seed, epsilons) for name in tables for seed in range(seeds)]
     kept: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in tables}
+    failed: dict[str, None] = {}
     for (name, seed, _), answer in in_parallel(measured, tasks, jobs):
         if isinstance(answer, Failure):
-            what = f"seed {seed}: {answer.words}"
-            raise ConfigError([Problem(name, what)])
+            failed[name] = None
+            said = answer.trace or answer.words
+            print(f"{name}, seed {seed}: {said}", file=sys.stderr)
+            continue
         kept[name][seed] = answer
         if len(kept[name]) == seeds:
             yield name, {seed: kept[name][seed] for seed in range(seeds)}
+    if failed:
+        hint = "the reasons stand above; all other tables are in the output"
+        raise ConfigError([Problem(", ".join(failed), "not measured", hint)])
+
+
+def require_data(tables: Sequence[str]) -> None:
+    """Refuse before anything runs if the files of a public table are not there."""
+    missing = [
+        name
+        for name in tables
+        if name in DEVELOPMENT and not (data_folder() / name).is_dir()
+    ]
+    if missing:
+        what = f"`{data_folder()}` has no folder {', '.join(missing)}"
+        hint = "without public tables: `--tables 'suite-*'`"
+        raise ConfigError([Problem(VARIABLE, what, hint)])
 
 
 def positive_numbers(text: str) -> tuple[float, ...]:
@@ -326,10 +359,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=_count, default=1)
     parser.add_argument("--against", type=Path)
     given = parser.parse_args(arguments)
+    shown: list[dict[str, Any]] = []
     try:
         tables = chosen(given.tables)
+        require_data(tables)
         before = None if given.against is None else stored(given.against)
-        shown = []
         every = _measured_tables(tables, given.epsilons, given.seeds, given.jobs)
         for name, by_seed in every:
             for line in lines(name, by_seed, given.epsilons):
