@@ -3,8 +3,8 @@
 
     import lexfed
 
-    tags = lexfed.tag(frame)                       # tiers, with articles and reasons
-    result = lexfed.train(frame, "lexfed.toml")    # or a file, or keywords
+    draft = lexfed.init(frame, target="died")    # tiers and ranges, with reasons
+    result = lexfed.train(frame, draft)          # or a file, or keywords
     lexfed.verify(result).ok
 
 The names of `__all__` are the commands as functions (`lexfed.python`,
@@ -12,7 +12,7 @@ The names of `__all__` are the commands as functions (`lexfed.python`,
 `lexfed.sklearn` has estimators.
 
 >>> import lexfed
->>> "train" in dir(lexfed)
+>>> dir(lexfed) == lexfed.__all__
 True
 
 The modules beside this file are the kernel, which every package may import. They import
@@ -20,14 +20,15 @@ each other and other libraries, never a package of lexfed. `tagging` and `sklear
 exceptions: they are public interface and stand above packages.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lexfed.version import __version__
 
 if TYPE_CHECKING:
+    from lexfed.python.drafts import init
     from lexfed.python.evidence import verify, write_report
     from lexfed.python.own_models import check_model
+    from lexfed.python.policy_evaluation import evaluate_policy
     from lexfed.python.training import check, demo, load, plan, predict, train
     from lexfed.tagging import tag
 
@@ -35,6 +36,8 @@ _HOMES = {
     "check": "lexfed.python.training",
     "check_model": "lexfed.python.own_models",
     "demo": "lexfed.python.training",
+    "evaluate_policy": "lexfed.python.policy_evaluation",
+    "init": "lexfed.python.drafts",
     "load": "lexfed.python.training",
     "plan": "lexfed.python.training",
     "predict": "lexfed.python.training",
@@ -50,6 +53,8 @@ __all__ = [
     "check",
     "check_model",
     "demo",
+    "evaluate_policy",
+    "init",
     "load",
     "plan",
     "predict",
@@ -60,12 +65,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module `lexfed` has no attribute `{name}`")
+    from importlib import import_module
+
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

@@ -9,12 +9,12 @@ import pytest
 from lexfed.cli.commands.evaluate import public_tables as module
 from lexfed.cli.commands.evaluate.public_tables import (
     EvaluationOptions,
-    IncompleteTables,
     evaluate,
 )
 from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
 from lexfed.evaluate.harness.tables import Job, ResultTable
+from lexfed.evaluate.suite import IncompleteTables
 from support.evaluation.results import table_of
 
 GOOD = table_of(

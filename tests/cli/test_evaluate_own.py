@@ -9,13 +9,11 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.cli.commands.evaluate.own_data import evaluate_own, publish_answers
-from lexfed.cli.commands.evaluate.public_tables import (
-    EvaluationOptions,
-    IncompleteTables,
-)
+from lexfed.cli.commands.evaluate.public_tables import EvaluationOptions
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
 from lexfed.evaluate.own import questions
-from lexfed.evaluate.suite import RESULTS, ResultJournal
+from lexfed.evaluate.own.evaluation import PolicyEvaluation, published
+from lexfed.evaluate.suite import RESULTS, IncompleteTables, ResultJournal
 from support.configurations import configuration
 from support.evaluation.own import CLAIMED, measured, summary
 
@@ -167,11 +165,12 @@ def test_what_contradicts_a_proof_ends_with_a_page_and_exit_code_1(
     broken = summary("audit", "", configured=[{**CLAIMED, "refuted": 1.0}])
     tables = tuple(measured(audit=broken).values())
     with pytest.raises(ClaimError, match="better than the proof") as caught:
-        publish_answers("trial", tmp_path, tables, (), False)
+        publish_answers(published(PolicyEvaluation("x", tmp_path, tables, ())), False)
     assert caught.value.exit_code == 1
     assert "AN ATTACK SEEMS TO DO BETTER" in capsys.readouterr().out
     assert "AN ATTACK SEEMS TO DO BETTER" in (tmp_path / "evaluation.html").read_text()
-    publish_answers("trial", tmp_path, tuple(measured().values()), (), False)
+    sound = PolicyEvaluation("x", tmp_path, tuple(measured().values()), ())
+    publish_answers(published(sound), False)
 
 
 @pytest.mark.parametrize(

@@ -5,25 +5,27 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from lexfed.cli.commands.evaluate.private_rows import (
+from lexfed.cli import talk
+from lexfed.errors import RunFolderError
+from lexfed.evaluate.own.csv_copy import FILE
+from lexfed.evaluate.own.private_rows import (
     PREFIX,
     LeftoverRows,
     private_files,
     rows_folder,
 )
-from lexfed.errors import RunFolderError
-from lexfed.evaluate.own.csv_copy import FILE
 
 WAITING = """
 import signal, sys
 from pathlib import Path
-from lexfed.cli.commands.evaluate.private_rows import rows_folder
+from lexfed.evaluate.own.private_rows import rows_folder
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever ran the tests may ignore it
-with rows_folder(Path(sys.argv[1])) as rows:
+with rows_folder(Path(sys.argv[1]), print) as rows:
     (rows / "table.csv").write_text("a,b")
     print(rows, flush=True)
     while True:
@@ -40,7 +42,7 @@ def test_what_was_there_stays_and_what_was_made_goes(
         (tmp_path / name).write_text("the only copy")
     before = sorted(tmp_path.rglob("*"))
     try:
-        with rows_folder(tmp_path) as rows:
+        with rows_folder(tmp_path, talk.warn) as rows:
             assert rows.stat().st_mode & 0o777 == 0o700
             (rows / FILE).write_text("a,b")
             if not ends:
@@ -68,7 +70,7 @@ def test_rows_go_before_a_signal_ends_the_process(
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with rows_folder(tmp_path):
+        with rows_folder(tmp_path, talk.warn):
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -91,7 +93,7 @@ def test_rows_of_a_folder_that_was_replaced_go_and_others_stay(
         rows.rename(moved)
         rows.symlink_to(other)
 
-    with pytest.raises(LeftoverRows) as caught, rows_folder(out) as rows:
+    with pytest.raises(LeftoverRows) as caught, rows_folder(out, talk.warn) as rows:
         replaced(rows)
     assert caught.value.exit_code == 1
     assert "stays" in capsys.readouterr().err
@@ -102,11 +104,11 @@ def test_rows_of_a_folder_that_was_replaced_go_and_others_stay(
 def test_what_cannot_be_removed_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(LeftoverRows), rows_folder(tmp_path) as rows:
+    with pytest.raises(LeftoverRows), rows_folder(tmp_path, talk.warn) as rows:
         (rows / "mine.txt").write_text("put there by somebody")
     assert f"`{rows}`: not empty" in capsys.readouterr().err
     assert os.listdir(rows) == ["mine.txt"]
-    with pytest.raises(LeftoverRows), rows_folder(tmp_path) as second:
+    with pytest.raises(LeftoverRows), rows_folder(tmp_path, talk.warn) as second:
         (second / FILE).mkdir()  # nothing that `unlink` removes
     told = capsys.readouterr().err
     assert f"`{rows}` has rows of an evaluation that was killed" in told
@@ -121,7 +123,10 @@ def test_an_error_is_told_though_rows_are_left(
         (rows / FILE).mkdir()
         raise ValueError("first")
 
-    with pytest.raises(ValueError, match="first"), rows_folder(tmp_path) as rows:
+    with (
+        pytest.raises(ValueError, match="first"),
+        rows_folder(tmp_path, talk.warn) as rows,
+    ):
         fails(rows)
     assert "A COPY OF PRIVATE ROWS IS LEFT" in capsys.readouterr().err
 
@@ -129,9 +134,22 @@ def test_an_error_is_told_though_rows_are_left(
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     with (
         pytest.raises(RunFolderError, match="cannot write"),
-        rows_folder(tmp_path / "missing"),
+        rows_folder(tmp_path / "missing", talk.warn),
     ):
         pass
+
+
+def test_another_thread_answers_no_signals(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def held() -> bool:
+        with rows_folder(tmp_path, talk.warn) as rows:
+            (rows / FILE).write_text("a,b")
+            return signal.getsignal(signal.SIGTERM) is before
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(held).result()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_are_private_inside_only(tmp_path: Path) -> None:
@@ -147,6 +165,9 @@ def test_files_are_private_inside_only(tmp_path: Path) -> None:
 
 
 def test_names_are_new_each_time(tmp_path: Path) -> None:
-    with rows_folder(tmp_path) as first, rows_folder(tmp_path) as second:
+    with (
+        rows_folder(tmp_path, talk.warn) as first,
+        rows_folder(tmp_path, talk.warn) as second,
+    ):
         assert first != second
         assert first.name.startswith(PREFIX)

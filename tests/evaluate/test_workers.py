@@ -60,6 +60,31 @@ def test_a_killed_process_is_told_as_such() -> None:
     assert "--resume" in caught.value.hint
 
 
+SCRIPT = """
+import pathlib, sys
+from lexfed.evaluate.harness.workers import in_parallel
+from support.evaluation.tasks import square
+pathlib.Path("runs").open("a").write("once ")
+print(sorted(answer["square"] for _, answer in in_parallel(square, [(2,), (3,)], 2)))
+print(pathlib.Path(__file__).name)
+"""
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[4, 9]\nscript.py\n", done.stderr
+    assert (tmp_path / "runs").read_text() == "once "
+
+
 def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
     script, pipe = tmp_path / "parent.py", tmp_path / "pipe"
     script.write_text(PARENT)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.durable import FileLock, JsonLines
-from lexfed.errors import RunFolderError, system_reason
+from lexfed.errors import LexfedError, RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset, prepare_variant
 from lexfed.evaluate.harness.machine import (
     available_memory,
@@ -35,6 +35,12 @@ from lexfed.evaluate.measurement.job_kinds import measure
 DATA, RESULTS = "data", "results.jsonl"
 REFUSED = "refused"
 Prepare = Callable[[str, Path, int | None], Dataset]
+
+
+class IncompleteTables(LexfedError):
+    """Jobs are missing, so some tables show no figure."""
+
+    exit_code = 1
 
 
 class ResultJournal:

@@ -3,8 +3,10 @@
 
     settings    keywords of a call, as the tables of a configuration
     requests    a file, a data frame or one frame per site, ready to be priced
-    training    `init`, `check`, `plan`, `train`, `predict`, `load`, `demo`
+    drafts      `init`: the first configuration of a table
+    training    `check`, `plan`, `train`, `predict`, `load`, `demo`
     evidence    `verify`, `write_report`
+    policy_evaluation   `evaluate_policy`: attacks and costs on one's own data
     own_models  `check_model`: a factory of one's own, tried before anything is charged
 
 `lexfed.tagging` has `tag`, `lexfed.sklearn` the estimators. Nothing here decides about

@@ -5,6 +5,7 @@
     lexfed.train(frame, "lexfed.toml")                   its table is in memory
     lexfed.train({"north": a, "south": b}, "lexfed.toml")   one frame for each site
     lexfed.train(frame, target=..., columns=..., tiers=..., epsilon=...)
+    lexfed.train(frame, draft)                           what `init` returned
 
 Where the table is in memory, the configuration of the run says so, whatever file it
 named before: `source = "frame:patients.csv"`.
@@ -23,6 +24,7 @@ from lexfed.config import Config, examine, from_mapping, load
 from lexfed.config.examination import config_text
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.errors import ConfigError, Problem, system_reason
+from lexfed.python.drafts import RunDraft
 from lexfed.python.settings import Settings, configuration_tables, data_set_name
 from lexfed.run.api import folder_of, priced_file
 from lexfed.run.pricing.priced_run import PricedRun
@@ -75,27 +77,32 @@ TableGiven = Any
 """A data frame, or a mapping from sites to data frames."""
 
 
+ConfigurationGiven = str | Path | RunDraft
+"""The path of a configuration, or one that `init` has drafted."""
+
+
 def requested(
-    source: TableGiven, config: str | Path | None, settings: Settings
+    source: TableGiven, config: ConfigurationGiven | None, settings: Settings
 ) -> RunRequest:
     """Return the request of a call.
 
     Raises:
         ConfigError, DataError: with every problem of what was given.
     """
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path | RunDraft):
         if config is not None or settings:
             what = "a configuration states everything itself"
             hint = "give a data frame instead of its path, or change the file"
             raise ConfigError([Problem("`source`", what, hint)])
-        path = Path(source)
-        return RunRequest(load(path), config_text(path), path)
+        return _without_tables(source)
     if config is not None and settings:
         given = ", ".join(f"`{key}`" for key in settings)
         what = f"and {given} both state the run"
         raise ConfigError([Problem("`config`", what, "keep one of them")])
+    if isinstance(config, RunDraft):
+        return _with_tables(config.text, config.path, source)
     if config is not None:
-        return _with_tables(Path(config), source)
+        return _with_tables(_text_of(Path(config)), Path(config), source)
     by_site = isinstance(source, Mapping)
     names = (
         [f"{FRAME}{name}" for name in source] if by_site else [data_set_name(settings)]
@@ -114,14 +121,29 @@ def memory_tables(source: TableGiven, names: Sequence[str]) -> tuple[MemoryTable
     )
 
 
-def _with_tables(path: Path, source: TableGiven) -> RunRequest:
-    """Return the request of a file whose table is in memory."""
+def _without_tables(source: ConfigurationGiven) -> RunRequest:
+    """Return the request of a configuration that names its files."""
+    if not isinstance(source, RunDraft):
+        path = Path(source)
+        return RunRequest(load(path), config_text(path), path)
+    if source.in_memory:
+        what = "the draft was made from a data frame, which it does not hold"
+        hint = "give the frame first: `lexfed.train(frame, draft)`"
+        raise ConfigError([Problem("`source`", what, hint)])
+    return RunRequest(source.config, source.text, source.path)
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = config_text(path)
+        return config_text(path)
     except (OSError, ValueError) as error:
         what = f"cannot be read: {system_reason(error)}"
         hint = "give the path of a configuration, or keywords instead"
         raise ConfigError([Problem(str(path), what, hint)]) from error
+
+
+def _with_tables(text: str, path: Path, source: TableGiven) -> RunRequest:
+    """Return the request of a configuration whose table is in memory."""
     document: Any = _document(text)
     data = document.get("data")
     if not isinstance(data, MutableMapping):

@@ -85,7 +85,7 @@ def configuration_tables(
         data |= {"source": sources[0], "sites": _sites(settings.get("sites", 1))}
     data |= _given(settings, "person", "units", "test_size")
     columns = settings["columns"]
-    data["columns"] = {key: _column(key, each) for key, each in columns.items()}
+    data["columns"] = {key: column_keys(key, each) for key, each in columns.items()}
     budget = {"epsilon": settings["epsilon"], "delta": settings.get("delta", DELTA)}
     budget |= _given(settings, "neighbours", "caps")
     tables: dict[str, Any] = {
@@ -142,7 +142,8 @@ def _given(settings: Settings, *keys: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _column(name: str, stated: Any) -> dict[str, Any]:
+def column_keys(name: str, stated: Any) -> dict[str, Any]:
+    """Return what a caller states of a column as keys of `[data.columns]`."""
     match stated:
         case Mapping():
             return dict(stated)
@@ -176,10 +177,11 @@ def _tiers(stated: Any, columns: Mapping[str, Any]) -> dict[str, dict[str, str]]
     if not isinstance(stated, Mapping):
         what = f"expected a mapping or `lexfed.tag(...)`, got `{type(stated).__name__}`"
         raise ConfigError([Problem("`tiers`", what, _NEEDED["tiers"])])
-    return {name: _tier(name, each) for name, each in stated.items()}
+    return {name: tier_keys(name, each) for name, each in stated.items()}
 
 
-def _tier(name: str, stated: Any) -> dict[str, str]:
+def tier_keys(name: str, stated: Any) -> dict[str, str]:
+    """Return what a caller states of a tier as keys of `[law.columns]`."""
     match stated:
         case str():
             return {"tier": stated, "reason": UNEXPLAINED}

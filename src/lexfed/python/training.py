@@ -23,7 +23,13 @@ from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.errors import ConfigError, LexfedError, Problem
 from lexfed.notebook_html import html_table
 from lexfed.privacy.scopes import up
-from lexfed.python.requests import RunRequest, TableGiven, requested
+from lexfed.python.drafts import RunDraft
+from lexfed.python.requests import (
+    ConfigurationGiven,
+    RunRequest,
+    TableGiven,
+    requested,
+)
 from lexfed.python.settings import Settings
 from lexfed.run.api import require_here
 from lexfed.run.audit_log.opening import check_statements
@@ -136,14 +142,14 @@ class RunPlan(dict[str, Any]):
 
 def check(
     source: TableGiven,
-    config: str | Path | None = None,
+    config: ConfigurationGiven | None = None,
     **settings: Unpack[Settings],
 ) -> RunCheck:
     """Return every problem of a configuration and of its data; spends nothing.
 
     Args:
         source: a configuration, a data frame, or one data frame for each site.
-        config: the configuration of a data frame.
+        config: the configuration of a data frame: a file, or what `init` returned.
         settings: keywords instead of `config`, see `Settings`.
     """
     try:
@@ -158,7 +164,7 @@ def check(
 
 def plan(
     source: TableGiven,
-    config: str | Path | None = None,
+    config: ConfigurationGiven | None = None,
     *,
     rounds: int | None = None,
     **settings: Unpack[Settings],
@@ -179,7 +185,7 @@ def plan(
 
 def train(
     source: TableGiven,
-    config: str | Path | None = None,
+    config: ConfigurationGiven | None = None,
     *,
     resume: bool = False,
     on_round: OnRound | None = None,
@@ -249,11 +255,12 @@ def demo(out: Path | str = "runs/demo", on_round: OnRound | None = None) -> RunR
     return trained(RunRequest(loads(text, "demo"), text, path), on_round=on_round)
 
 
-def _base(source: TableGiven, config: str | Path | None) -> Path:
+def _base(source: TableGiven, config: ConfigurationGiven | None) -> Path:
     """Return the folder that the paths of a call are relative to."""
-    if isinstance(source, str | Path):
-        return Path(source).parent
-    return Path() if config is None else Path(config).parent
+    given = source if isinstance(source, str | Path | RunDraft) else config
+    if isinstance(given, RunDraft):
+        return given.path.parent
+    return Path() if given is None else Path(given).parent
 
 
 def _tier(tiers: Tier | str) -> Tier:

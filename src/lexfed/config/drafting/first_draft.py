@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lexfed.config.text.wording import dotted, quoted
 from lexfed.data.schema import DeclaredKind
+from lexfed.terms import FRAME
 from lexfed.visible_text import visible
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ OPEN = "?"
 SPECIAL_SHARE, PERSONAL_SHARE = 0.15, 0.6
 """Caps of tiers beside the record's epsilon: 0.3 and 1.2 of 2."""
 _WIDEST_NOTE = 110
+_MOST_VALUES = 6
 _WIDTH = 25
 """The column in which comments begin, where there is room."""
 
@@ -50,6 +52,22 @@ class ColumnDraft:
         line = f"{dotted((self.name,))} = {plain_toml(self.keys)}"
         shown = visible(self.source)[:_WIDEST_NOTE]
         return f"{line}  # {shown}" if shown else line
+
+    @property
+    def domain(self) -> str:
+        """The declaration in a few words, for people."""
+        if "values" in self.keys:
+            shown = ", ".join(map(visible, self.keys["values"][:_MOST_VALUES]))
+            return shown + (", ..." if len(self.keys["values"]) > _MOST_VALUES else "")
+        if "buckets" in self.keys:
+            return f"{self.keys['buckets']} buckets"
+        ends = self.keys.get("range") or self.keys.get("period")
+        if ends is None:
+            kind = str(self.keys["kind"])
+            return "yes or no" if kind == "flag" else kind
+        low, high = (end if isinstance(end, str) else plain_toml(end) for end in ends)
+        scale = f", {self.keys['scale']}" if "scale" in self.keys else ""
+        return f"{low} to {high}{scale}"
 
     @property
     def tagged(self) -> str:
@@ -92,7 +110,7 @@ class ConfigurationDraft:
             It is valid TOML and names every column once, whatever its name.
             It does not pass `lexfed check` before every `"?"` is replaced.
         """
-        stem = PurePath(self.source).name.partition(".")[0]
+        stem = PurePath(self.source.removeprefix(FRAME)).name.partition(".")[0]
         run = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("._-")[:64] or "run"
         return _template("new").format(
             name=quoted(run),

@@ -104,6 +104,20 @@ def guess_table(
         problems.add("no-rows", "there are no rows", file=str(path))
     if frame is None or problems.kept:
         raise problems.error()
+    return guess_frame(frame, written, decimal, dates)
+
+
+def guess_frame(
+    frame: Frame,
+    written: FileFormat = PLAIN,
+    decimal: DecimalMark | None = None,
+    dates: DateOrder | None = None,
+) -> TableGuess:
+    """Return a guess at a table that has been read.
+
+    Raises:
+        ConfigError: with everything that two readings fit, and what decides it.
+    """
     written = _completed(frame, written, decimal, dates)
     frame = replace(frame, written=written)
     kinds = {name: _kind(raw, written) for name, raw in frame.columns.items()}

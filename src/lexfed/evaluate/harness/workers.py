@@ -8,11 +8,13 @@ in each other's way. Results come back as they are ready, in any order.
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
@@ -59,6 +61,7 @@ def in_parallel(
         At most `processes` tasks run at once, each in a process with one thread.
         Once `stopped` says so no task begins; those under way are still given.
         The processes end when this one does, even if it is killed.
+        None of them runs the script again from which this was called.
 
     Raises:
         WorkerLost: if a process was killed; what it had under way is not given.
@@ -70,7 +73,8 @@ def in_parallel(
 
         def begun(count: int) -> dict[Future[_Answer], tuple[Any, ...]]:
             chosen = [] if stopped() else list(islice(left, count))
-            return {pool.submit(_answer, measure, task): task for task in chosen}
+            with _script_unseen():
+                return {pool.submit(_answer, measure, task): task for task in chosen}
 
         running = begun(processes)
         while running:
@@ -83,6 +87,21 @@ def in_parallel(
                     raise WorkerLost(_KILLED, _GO_ON) from error
                 yield task, answer
             running |= begun(len(ready))
+
+
+@contextmanager
+def _script_unseen() -> Iterator[None]:
+    """Begin processes without the caller's script.
+
+    A process that is spawned imports it first, and so would do again what stands in it
+    without a guard. Nothing of it is needed: tasks are functions of modules.
+    """
+    script = vars(sys.modules["__main__"])
+    kept = {key: script.pop(key) for key in ("__file__",) if key in script}
+    try:
+        yield
+    finally:
+        script.update(kept)
 
 
 def _answer(measure: TaskFunction, task: tuple[Any, ...]) -> _Answer:

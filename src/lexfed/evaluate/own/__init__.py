@@ -8,6 +8,8 @@ proofs? Read in this order:
     policies        the configured policy, and the policies beside it
     questions       one table of jobs for each question, omissions, measurements
     findings        the answers in sentences
+    private_rows    the copy of the rows is removed, however the evaluation ends
+    evaluation      the course of it, for the command and for Python
     page            one HTML page: the answers, and the figures behind them
 
 Everything is measured on private rows, and no figure has noise of its own. The CSV copy

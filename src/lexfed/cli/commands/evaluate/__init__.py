@@ -2,7 +2,5 @@
 """The command `lexfed evaluate`: comparisons, attacks, tables and figures.
 
 `group` declares it; `public_tables` runs the published tables, or goes on with them;
-`own_data` answers three questions about a configuration of one's own. `private_rows`
-removes the copy of private rows however the evaluation ends: rows that stay behind are
-a leak.
+`own_data` answers three questions about a configuration of one's own.
 """

@@ -94,7 +94,9 @@ def tables(
 
     chosen = public_tables.EvaluationOptions(out, resume, jobs, as_json)
     if config is not None:
-        own_data.evaluate_own(config, seeds or own_data.SEEDS, chosen)
+        from lexfed.evaluate.own.evaluation import SEEDS
+
+        own_data.evaluate_own(config, seeds or SEEDS, chosen)
     else:
         public_tables.evaluate(small, table or [], page, chosen)
 

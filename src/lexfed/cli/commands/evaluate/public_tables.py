@@ -12,7 +12,6 @@ from lexfed.cli import talk
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import between_rounds
 from lexfed.cli.terminal import redraw
-from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary, verdicts
@@ -20,15 +19,9 @@ from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.files import PAGE, write_all, write_pages
 from lexfed.evaluate.results.page import page
-from lexfed.evaluate.suite import Evaluation, EvaluationStep
+from lexfed.evaluate.suite import Evaluation, EvaluationStep, IncompleteTables
 
 _WIDTH = 24
-
-
-class IncompleteTables(LexfedError):
-    """Jobs are missing, so some tables show no figure."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator
 
-from lexfed.config.drafting.first_draft import ColumnDraft, plain_toml
 from lexfed.config.drafting.table_draft import TableDraft
 from lexfed.config.text.wording import listed
 from lexfed.report.markup.escaping import shortened
@@ -11,7 +10,6 @@ from lexfed.visible_text import visible
 
 _WIDEST = 28
 _MOST_NAMED = 8
-_MOST_VALUES = 6
 
 
 def draft_lines(draft: TableDraft) -> Iterator[str]:
@@ -26,7 +24,7 @@ def draft_lines(draft: TableDraft) -> Iterator[str]:
         tier = "" if column.decision is None else column.decision.tier
         mark = "?" if column.name in review else " "
         name = shortened(column.name, width)
-        yield f"  {name:<{width}}  {tier:<12}{mark} {_declared(column)}"
+        yield f"  {name:<{width}}  {tier:<12}{mark} {column.domain}"
     for name, why in left_out:
         yield f"  {shortened(name, width):<{width}}  left out: {why}"
     if review:
@@ -41,17 +39,3 @@ def draft_lines(draft: TableDraft) -> Iterator[str]:
             f"nobody knows the values of {shown}{f' and {more} more' * (more > 0)}: "
             "state a public range or list under `[data.columns]` if there is one"
         )
-
-
-def _declared(column: ColumnDraft) -> str:
-    keys = column.keys
-    if "values" in keys:
-        shown = ", ".join(map(visible, keys["values"][:_MOST_VALUES]))
-        return shown + (", ..." if len(keys["values"]) > _MOST_VALUES else "")
-    if "buckets" in keys:
-        return f"{keys['buckets']} buckets"
-    ends = keys.get("range") or keys.get("period")
-    if ends is None:
-        return "yes or no" if keys["kind"] == "flag" else str(keys["kind"])
-    low, high = (end if isinstance(end, str) else plain_toml(end) for end in ends)
-    return f"{low} to {high}" + (f", {keys['scale']}" if "scale" in keys else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of private rows while `lexfed evaluate CONFIG` runs, and its removal.
+"""The folder of private rows while an evaluation of own data runs, and its removal.
 
 A folder with a new name is made for them, so that nothing of anybody else can be in
 it, under it or behind it. At the end, however the evaluation ends, the one file that
@@ -10,17 +10,19 @@ can answer leaves them; then the next evaluation in the same place says so.
 import os
 import secrets
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from lexfed.cli import talk
 from lexfed.errors import LexfedError, RunFolderError, system_reason
 from lexfed.evaluate.own.csv_copy import FILE
 
 PREFIX = ".rows-"
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
+Warn = Callable[[str, str], None]
+"""Tells a person what is wrong, and what to do about it."""
 
 
 class LeftoverRows(LexfedError):
@@ -40,22 +42,22 @@ def private_files() -> Iterator[None]:
 
 
 @contextmanager
-def rows_folder(out: Path) -> Iterator[Path]:
+def rows_folder(out: Path, warn: Warn) -> Iterator[Path]:
     """Lend a new folder for `FILE`, and remove both.
 
     Guarantees:
         What this call did not make is neither written nor removed.
         Nobody else may enter the folder.
-        The rows are removed after success, after an error, after Ctrl-C, SIGTERM and
-        SIGHUP, also where the folder was moved meanwhile.
-        What cannot be removed is named on stderr, and the exit code is not 0.
+        The rows are removed after success, after an error, after Ctrl-C, and in the
+        main thread after SIGTERM and SIGHUP, also where the folder was moved meanwhile.
+        What cannot be removed is named by `warn`, and the exit code is not 0.
 
     Raises:
         RunFolderError: if the folder cannot be made.
         LeftoverRows: if all went well, but something cannot be removed.
     """
     for left in sorted(out.glob(f"{PREFIX}*")):
-        talk.warn(f"`{left}` has rows of an evaluation that was killed", "remove it")
+        warn(f"`{left}` has rows of an evaluation that was killed", "remove it")
     folder = out / f"{PREFIX}{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -66,16 +68,16 @@ def rows_folder(out: Path) -> Iterator[Path]:
         raise RunFolderError(f"cannot write `{out}`: {what}") from error
     gone = False
     try:
-        with _before_the_end(lambda: _removed(folder, handle)):
+        with _before_the_end(lambda: _removed(folder, handle, warn)):
             yield folder
     finally:
-        gone = _removed(folder, handle)
+        gone = _removed(folder, handle, warn)
         os.close(handle)
     if not gone:
         raise LeftoverRows(f"`{folder}` is left, see above", "remove it by hand")
 
 
-def _removed(folder: Path, handle: int) -> bool:
+def _removed(folder: Path, handle: int, warn: Warn) -> bool:
     """Remove the rows and their folder; say loudly what is left of them."""
     with suppress(OSError):
         os.unlink(FILE, dir_fd=handle)
@@ -85,7 +87,7 @@ def _removed(folder: Path, handle: int) -> bool:
     if not rows and not os.path.lexists(folder):
         return True
     what = "A COPY OF PRIVATE ROWS IS LEFT" if rows else "not empty, so it stays"
-    talk.warn(f"`{folder}`: {what}", "remove it by hand")
+    warn(f"`{folder}`: {what}", "remove it by hand")
     return False
 
 
@@ -101,7 +103,9 @@ def _before_the_end(act: Callable[[], object]) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    ours = [each for each in _ENDS if signal.getsignal(each) is signal.SIG_DFL]
+    # Python lets no other thread answer signals.
+    main = threading.current_thread() is threading.main_thread()
+    ours = [each for each in _ENDS if main and signal.getsignal(each) is signal.SIG_DFL]
     for each in ours:
         signal.signal(each, end)
     try:
