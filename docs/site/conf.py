@@ -3,9 +3,13 @@
 
 The root of the repository is the source, so that links between documents are the same
 here and in a checkout. Nothing on a page is fetched from elsewhere.
+
+Notebooks hold no outputs: they are run for the site, and their outputs kept until they
+or the package change.
 """
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,16 +22,30 @@ sys.path.insert(0, str(SITE))
 from api_pages import docstring_lines, write_pages  # noqa: E402
 
 import lexfed  # noqa: E402
+from lexfed.evaluate.harness.tables import code_digest  # noqa: E402
 
 project = "lexfed"
 copyright = "the authors of lexfed, Apache-2.0"
 version = release = lexfed.__version__
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {
+    ".md": "myst-nb",
+    ".ipynb": "myst-nb",
+    ".rst": "restructuredtext",
+}
 
 myst_heading_anchors = 6
+
+_CACHES = ROOT / "build" / "notebooks"
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(_CACHES / code_digest()[:12])
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # else from a server of somebody
 
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"
@@ -51,7 +69,8 @@ def _contents(_: Sphinx, name: str, source: list[str]) -> None:
     if name == root_doc:
         for section in source[0].split("\n## ")[1:]:
             title, _, text = section.partition("\n")
-            source[0] += _toctree(re.findall(r"\]\(([^):#]+)\.md\)", text), title)
+            pages = re.findall(r"\]\(([^):#]+)\.(?:md|ipynb)\)", text)
+            source[0] += _toctree(pages, title)
         source[0] += _toctree(["api/index"], "Code")
 
 
@@ -61,8 +80,15 @@ def _toctree(pages: list[str], title: str) -> str:
     return "\n".join(["", "```{toctree}", *lines, "```", ""])
 
 
+def _forget_old_outputs() -> None:
+    for cache in _CACHES.glob("*"):
+        if str(cache) != nb_execution_cache_path:
+            shutil.rmtree(cache)
+
+
 def setup(app: Sphinx) -> None:
     """Write the pages of the API, and read docstrings as the plain text they are."""
+    _forget_old_outputs()
     app.connect("builder-inited", lambda _: write_pages(ROOT))
     app.connect("source-read", _contents)
     # Before napoleon, which turns sections into fields.

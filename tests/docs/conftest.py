@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents of the repository, read once."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,19 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def documents(root: Path) -> dict[Path, str]:
-    """Every Markdown file of the repository with its text."""
+    """Every Markdown file and notebook of the repository with its text."""
     paths = [*root.glob("*.md"), *(root / "docs").glob("**/*.md")]
-    return {path: path.read_text(encoding="utf-8") for path in sorted(paths)}
+    found = {path: path.read_text(encoding="utf-8") for path in paths}
+    found |= {path: _notebook(path) for path in (root / "docs").glob("**/*.ipynb")}
+    return dict(sorted(found.items()))
+
+
+def _notebook(path: Path) -> str:
+    """Return the cells of a notebook as Markdown."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = [
+        source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+        for cell in cells
+        for source in ["".join(cell["source"])]
+    ]
+    return "\n\n".join(texts)
