@@ -9,8 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from playwright.sync_api import Browser
+
+from support.browser import CHROMIUM
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "guide").glob("*.ipynb"))
 FETCHED = re.compile(
     r"<(?:script|img|iframe|source|embed|object)\b[^>]*\b(?:src|data)=[\"']?(?:https?:)?//"
     r"|<link\b[^>]*\bhref=[\"']?(?:https?:)?//",
@@ -69,23 +73,22 @@ def test_what_is_fetched_is_found() -> None:
     assert not FETCHED.search('<a href="https://example.org">, <img src="a.svg">')
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_site_is_built_and_asks_for_nothing(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `scripts/docs` builds it: a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    folders = [
-        "-d",
-        str(tmp_path / "read"),
-        "-c",
-        "docs/site",
-        ".",
-        str(tmp_path / "site"),
-    ]
+    folders = ["-d", str(folder / "read"), "-c", "docs/site", ".", str(folder / "site")]
     done = subprocess.run(
         [*command, *folders], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    site = tmp_path / "site"
+    return folder / "site"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_site_is_whole_and_asks_for_nothing(site: Path) -> None:
     for name in ("index.html", "docs/index.html", "search.html", "searchindex.js"):
         assert (site / name).is_file()
     assert "lexfed.train" in (site / "docs/api/index.html").read_text(encoding="utf-8")
@@ -100,3 +103,33 @@ def test_the_site_is_built_and_asks_for_nothing(tmp_path: Path) -> None:
         if IN_STYLES.search(path.read_text(encoding="utf-8"))
     ]
     assert asking == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_notebooks_are_shown_run(path: Path, site: Path) -> None:
+    page = (site / "docs/guide" / f"{path.stem}.html").read_text(encoding="utf-8")
+    assert page.count("cell_output") >= 5
+    assert "Verified" in page or "<strong>Result</strong>" in page
+    assert "Traceback" not in page
+    assert not re.search(r"require\.min|html-manager|mathjax", page, re.IGNORECASE)
+    assert not re.search(r"(?<![\w.)/:])/(home|tmp|work|root|dev)/", page)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@pytest.mark.parametrize("name", ["index", *(f"guide/{n.stem}" for n in NOTEBOOKS)])
+def test_a_browser_asks_for_files_of_the_site_alone(
+    name: str, site: Path, browser: Browser
+) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / f"docs/{name}.html").as_uri(), wait_until="networkidle")
+    page.close()
+    assert asked
+    allowed = (site.as_uri(), "data:")
+    assert [url for url in asked if not url.startswith(allowed)] == []
