@@ -2,6 +2,7 @@
 """`lexfed.init`: decisions that show, from names and kinds alone, and no file lost."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 
 import lexfed
 from lexfed.config import load
+from lexfed.config.drafting.first_draft import ColumnDraft
 from lexfed.errors import ConfigError, DataError, LexfedError, RunFolderError
 from lexfed.python.drafts import RunDraft
+from support.hostile_names import HOSTILE
 
 MARKUP = '<img src=x onerror="alert(1)">'
 
@@ -225,6 +228,27 @@ def test_two_readings_are_decided_by_keywords(place: Path) -> None:
     assert draft.config.data.written.to_dict()["dates"] == "day-first"
 
 
+@pytest.mark.parametrize("name", HOSTILE.values())
+def test_names_that_hide_something_are_refused(
+    name: str, place: Path, patients: pd.DataFrame
+) -> None:
+    strange = patients.rename(columns={"hba1c": name})
+    with pytest.raises(DataError, match="hidden character") as caught:
+        lexfed.init(strange, target="died")
+    assert caught.value.message.isprintable()
+    with pytest.raises(ConfigError, match="no column") as unknown:
+        lexfed.init(patients, target=name)
+    assert f"{unknown.value.message}{unknown.value.hint}".isprintable()
+
+
+def test_a_name_of_a_data_set_is_one_word(place: Path, patients: pd.DataFrame) -> None:
+    with pytest.raises(ConfigError, match="without slashes"):
+        lexfed.init(patients, target="died", data_set="../else")
+    draft = lexfed.init(patients, target="died", data_set="cohort")
+    assert draft.config.data.source == "frame:cohort"
+    assert draft.config.run.name == "cohort"
+
+
 def test_names_are_text_in_a_notebook(place: Path, patients: pd.DataFrame) -> None:
     strange = patients.rename(columns={"hba1c": MARKUP})
     draft: Any = lexfed.init(
@@ -232,3 +256,5 @@ def test_names_are_text_in_a_notebook(place: Path, patients: pd.DataFrame) -> No
     )
     assert MARKUP not in draft._repr_html_()
     assert "&lt;img" in draft._repr_html_()
+    undecided = replace(draft, columns=(ColumnDraft("zq", {"kind": "text"}, "why"),))
+    assert "zq" in undecided._repr_html_()
