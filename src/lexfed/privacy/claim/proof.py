@@ -166,8 +166,7 @@ def load_claim(content: bytes | str | Mapping[str, Any]) -> Claim:
 
 def check_claim(claim: Claim) -> None:
     """Price the releases of a claim again, and refuse a number below their price."""
-    releases = counted_releases(claim.releases)
-    guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"
+    releases, guarantee = counted_releases(claim.releases), _guarantee(claim)
     proof = build_claim(
         ClaimedRun(releases, claim.rounds, private=True),
         ClaimTerms(claim.delta, claim.neighbours, claim.accountant.name, guarantee),
@@ -192,12 +191,20 @@ def check_claim(claim: Claim) -> None:
         require_equal(f"tiers.{name}.delta", tier.delta, proven.delta)
         require_equal(f"tiers.{name}.reads", tier.reads, proven.reads)
     check_parts(claim, proof)
-    check_sampler(claim, _samples(releases, guarantee))
+    check_sampler(claim, most_samples(claim))
     check_uncovered_lines(claim)
 
 
+def most_samples(claim: Claim) -> int:
+    """Return the most noise values that may have been drawn in a claim's whole run."""
+    return _samples(counted_releases(claim.releases), _guarantee(claim))
+
+
+def _guarantee(claim: Claim) -> Guarantee:
+    return "envelope" if claim.accountant.filter == "F0" else "filter"
+
+
 def _samples(releases: Sequence[CountedRelease], guarantee: Guarantee) -> int:
-    """Return the most noise values that may be drawn in the whole run."""
     planned = sum(release.samples * count for release, count in releases)
     return planned * (MOST_SAMPLES if guarantee == "filter" else 1)
 
