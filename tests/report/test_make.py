@@ -194,7 +194,7 @@ def test_a_run_that_keeps_growing_is_refused(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = replace(verify_run(run), size=1)
-    monkeypatch.setattr(run_documents, "verify_run", lambda *_: verdict)
+    monkeypatch.setattr("lexfed.report.dossier.verify_run", lambda *_: verdict)
     with pytest.raises(RunFolderError, match="is being written"):
         make_report(ReportSource(run))
 

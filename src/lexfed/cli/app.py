@@ -16,6 +16,7 @@ from lexfed.cli import completion, talk
 from lexfed.cli.commands.deploy import deploy
 from lexfed.cli.commands.evaluate.group import evaluate
 from lexfed.cli.commands.evidence.audit_privacy import audit_privacy
+from lexfed.cli.commands.evidence.compare import compare
 from lexfed.cli.commands.evidence.ledger import ledger
 from lexfed.cli.commands.evidence.log import log
 from lexfed.cli.commands.evidence.report import report
@@ -78,8 +79,8 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "profile": profile, "importance": importance, "tune": tune,
     },
     "Check and show": {
-        "verify": verify, "report": report, "audit-privacy": audit_privacy,
-        "log": log, "ledger": ledger,
+        "verify": verify, "report": report, "compare": compare,
+        "audit-privacy": audit_privacy, "log": log, "ledger": ledger,
     },
     "Between organisations": {
         "overlap": overlap, "deploy": deploy, "coordinator": coordinator,

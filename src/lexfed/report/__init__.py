@@ -5,6 +5,7 @@ Start with `documents/run_documents.py`, which verifies a run and writes everyth
 Numbers come from the verified log, never from files beside it, and carry the entry that
 proves them; metrics on test rows are the one exception and are labelled.
 
+    comparison  several runs on one page
     documents   the documents themselves: page, PDF, drafts, bundle, sheet of tags
     profile     the page of a profile
     sections    one part of the report each: guarantee, spending, certificate ...

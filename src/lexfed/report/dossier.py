@@ -29,9 +29,10 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.envelopes import RecordedEntry
-from lexfed.audit.log.evidence import Evidence, IndexedEntry
-from lexfed.audit.verify import Check, RunVerdict, Status
-from lexfed.errors import AuditError, ConfigError
+from lexfed.audit.log.evidence import Evidence, IndexedEntry, read_evidence
+from lexfed.audit.tree.trust_policy import parse_policy
+from lexfed.audit.verify import Check, RunVerdict, Status, verify_run
+from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
@@ -43,6 +44,7 @@ from lexfed.toml_text import parse_toml
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
 _Parsed = TypeVar("_Parsed")
 _LARGEST = 16 << 20
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,24 @@ class Dossier:
         if done is None:
             return "unfinished"
         return "early" if done.early else "finished"
+
+
+def read_dossier(
+    folder: Path, policy: bytes | None = None, pin: bytes | None = None
+) -> Dossier:
+    """Verify a run folder and return its dossier, whatever the verdict.
+
+    `policy` is the reader's trust file, `pin` a checkpoint that the reader kept. A run
+    that writes meanwhile is read again. A log that cannot be read is an `AuditError`,
+    and so is no dossier.
+    """
+    trusted = None if policy is None else parse_policy(policy).logs
+    for _ in range(_ATTEMPTS):
+        verdict = verify_run(folder, policy, pin)
+        evidence = read_evidence(folder, trusted)
+        if evidence.view.size == verdict.size:
+            return build_dossier(evidence, verdict)
+    raise RunFolderError(f"`{folder}` is being written", "wait until its run is over")
 
 
 def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:

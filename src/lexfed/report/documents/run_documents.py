@@ -20,14 +20,13 @@ from lexfed.audit.entries import CompletionEntry, Export
 from lexfed.audit.log.access import UnloggedExport, exports_are_sound, log_export
 from lexfed.audit.log.audit_log import utc_now
 from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.tree.trust_policy import parse_policy
-from lexfed.audit.verify import RunVerdict, verify_run
+from lexfed.audit.verify import RunVerdict
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.report.documents.drafts import dpia, model_card
 from lexfed.report.documents.evidence_bundle import evidence_bundle
 from lexfed.report.documents.report_page import render
-from lexfed.report.dossier import Dossier, build_dossier
+from lexfed.report.dossier import Dossier, read_dossier
 from lexfed.report.sections.headline import headline
 from lexfed.report.sections.log_entries import readable_time
 from lexfed.report.sections.processing_record import processing_csv
@@ -50,7 +49,6 @@ _DRAFTS: dict[ReportFormat, Callable[[Dossier], bytes]] = {
     "card": model_card,
 }
 
-_ATTEMPTS = 5
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 TIMEOUT_S = 120.0
 
@@ -124,16 +122,9 @@ def make_report(
 
 
 def _dossier(source: ReportSource) -> Dossier:
-    """Verify and read; a run that writes meanwhile is read again."""
-    trusted = None if source.policy is None else parse_policy(source.policy).logs
-    for _ in range(_ATTEMPTS):
-        verdict = verify_run(source.folder, source.policy, source.pin)
-        evidence = read_evidence(source.folder, trusted)
-        if evidence.view.size == verdict.size:
-            return build_dossier(evidence, _without_page(verdict, evidence))
-    raise RunFolderError(
-        f"`{source.folder}` is being written", "wait until its run is over"
-    )
+    """Verify and read; the page that is about to be replaced is not looked at."""
+    found = read_dossier(source.folder, source.policy, source.pin)
+    return replace(found, verdict=_without_page(found.verdict, found.evidence))
 
 
 def _without_page(verdict: RunVerdict, evidence: Evidence) -> RunVerdict:

@@ -226,6 +226,78 @@ def calibration_plot(
     return chart(axes.height, "Predicted and observed, by groups of test rows", parts)
 
 
+@dataclass(frozen=True)
+class ChartPoint:
+    """A labelled point, with the interval of its height if it has one."""
+
+    label: str
+    x: float
+    y: float
+    interval: tuple[float, float] | None = None
+
+
+def metric_by_epsilon(
+    name: str,
+    points: Sequence[ChartPoint],
+    levels: Sequence[tuple[str, float]],
+    baseline: float | None = None,
+) -> Markup:
+    """Draw a metric over epsilon: runs with a guarantee as points, others as levels.
+
+    A `baseline` is what no model is needed for. Points that nearly meet share a label.
+    """
+    heights = [value for _, value in levels] + [point.y for point in points]
+    heights += [end for point in points for end in point.interval or ()]
+    heights += [] if baseline is None else [baseline]
+    margin = (max(heights) - min(heights)) * 0.12 or 0.05
+    axes = Axes(
+        (0.0, 1.15 * max(point.x for point in points) or 1.0),
+        (min(heights) - margin, max(heights) + margin),
+        220.0,
+    )
+    parts = [*axes.grid(5), *axes.scale(ticks(*axes.x, 6), "ε of the whole record")]
+    if baseline is not None:
+        parts.append(axes.level(baseline, "limit"))
+    parts += [axes.level(value, "ink") for _, value in levels]
+    named = [ChartPoint(label, 0.0, value) for label, value in levels]
+    for label, _, y in _labels(axes, named):
+        parts.append(text("100%", y - 5.0, label, "end", "strong"))
+    for point in points:
+        if point.interval is not None:
+            parts.append(axes.whisker(point.x, *point.interval))
+        parts.append(axes.dot(point.x, point.y))
+    for label, x, y in _labels(axes, points):
+        late = x > 0.8 * axes.x[1]
+        parts.append(
+            text(
+                axes.across(x), y + 4.0, label, "end" if late else "start", "strong",
+                dx=-8 if late else 8,
+            )
+        )  # fmt: skip
+    title = f"{name} over epsilon of the whole record, by number of the run"
+    return chart(axes.height, title, parts, above=_LINE_HEIGHT)
+
+
+def _labels(
+    axes: Axes, points: Sequence[ChartPoint]
+) -> list[tuple[str, float, float]]:
+    """Return labels with their places, one for points that nearly meet."""
+    near = 0.15 * axes.x[1]
+    groups: list[list[ChartPoint]] = []
+    for point in sorted(points, key=lambda each: (each.x, each.y)):
+        for group in groups:
+            close = abs(axes.down(group[0].y) - axes.down(point.y)) < _LINE_HEIGHT
+            if close and abs(group[0].x - point.x) < near:
+                group.append(point)
+                break
+        else:
+            groups.append([point])
+    return [
+        (", ".join(p.label for p in group), group[-1].x, axes.down(group[0].y))
+        for group in groups
+    ]
+
+
 def _whole(ends: tuple[float, float]) -> list[float]:
     return [tick for tick in ticks(*ends, 6) if tick == int(tick)]
 

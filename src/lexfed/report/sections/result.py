@@ -124,7 +124,7 @@ def measured_result(dossier: Dossier) -> MeasuredResult | None:
     return MeasuredResult(
         cover=COVER[metrics_kind(dossier)],
         rows="" if scores is None else count(scores.rows, "test row"),
-        measures=tuple(_measures(dossier)),
+        measures=tuple(measures(dossier)),
         roc=_roc(scores) if scores is not None and drawn else None,
         calibration=_calibration(scores) if scores is not None and drawn else None,
         confusion=() if scores is None else tuple(_confusion(scores)),
@@ -136,7 +136,8 @@ def measured_result(dossier: Dossier) -> MeasuredResult | None:
     )
 
 
-def _measures(dossier: Dossier) -> list[Measure]:
+def measures(dossier: Dossier) -> list[Measure]:
+    """Return every metric of the final model, beside what needs no model."""
     metrics, scores = dossier.measured.metrics, dossier.measured.held_out
     baselines = {"auc": ("0.500", "a coin"), "r2": ("0.000", "the mean, always")}
     if scores is not None and scores.majority is not None:
