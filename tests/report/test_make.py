@@ -15,7 +15,6 @@ from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import verify_run
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.privacy.claim.proof import load_claim
-from lexfed.report.documents import run_documents
 from lexfed.report.documents.run_documents import (
     FORMATS,
     NAMES,

@@ -16,7 +16,6 @@ from lexfed.report.sections.headline import why_not_private
 from lexfed.report.sections.spending import why_refused
 from lexfed.report.wording.rounding import count
 
-
 NOTHING_RELEASED = "nothing was released"
 """Beginning of the trouble of a run that was refused, and costs nothing."""
 
@@ -94,6 +93,8 @@ def read_runs(
 
 
 def _read(number: int, folder: Path, policy: bytes | None) -> ComparedRun:
+    if not (folder / "log").is_dir():
+        return ComparedRun(number, folder, None, "cannot be read: no log in its folder")
     try:
         dossier = read_dossier(folder, policy)
     except LexfedError as error:

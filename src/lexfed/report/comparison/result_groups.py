@@ -43,7 +43,10 @@ class ComparableResults:
         """Draw the metric over epsilon; None for fewer than two runs to draw."""
         points = [
             ChartPoint(
-                str(run.number), run.claim.epsilon, run.metric, metric_interval(run.dossier)
+                str(run.number),
+                run.claim.epsilon,
+                run.metric,
+                metric_interval(run.dossier),
             )
             for run in self.runs
             if run.claim is not None and run.dossier is not None
@@ -84,10 +87,13 @@ def _terms(dossier: Dossier) -> tuple[tuple[str, str], ...]:
     schema = None if dossier.tagged is None else dossier.tagged.schema
     return (
         ("metric", metric_name(dossier)),
-        ("covered by", COVER[metrics_kind(dossier)]),
+        ("cover", COVER[metrics_kind(dossier)]),
         ("data", data_name(dossier)),
         ("target", "not known" if schema is None else schema.target),
-        ("person", str(table.get("person", "") if schema is None else schema.person)),
+        (
+            "key of a person",
+            str(table.get("person", "") if schema is None else schema.person),
+        ),
         ("share of test rows", str(float(table.get("test_size", 0.2)))),
         ("unit", "" if policy is None else UNITS[policy.unit]),
         ("relation", "" if policy is None else NEIGHBOURS[policy.neighbours]),
@@ -106,9 +112,13 @@ def apart(groups: Sequence[ComparableResults]) -> str:
 def metric_interval(dossier: Dossier | None) -> tuple[float, float] | None:
     """Return the 95 % interval of an AUC over draws of test rows [Hanley, McNeil 1982].
 
-    None for other metrics, without the test rows by class, and where their numbers are
-    noised. It says nothing about noise: another run has another model.
+    None for other metrics, without the test rows by class, where their numbers are
+    noised, and where a person may have several rows, which are not independent. It
+    says nothing about noise: another run has another model.
     """
+    policy = None if dossier is None else dossier.entry(PolicyEntry)
+    if policy is None or policy.records_per_person != 1:
+        return None
     held_out = None if dossier is None else dossier.measured.held_out
     if dossier is None or held_out is None or dossier.measured.metric != "auc":
         return None

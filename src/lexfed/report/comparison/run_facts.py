@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the table of runs, the whole record's guarantee before everything else."""
+"""The rows of the table of runs, the whole record's guarantee before all else."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,13 @@ from lexfed.report.sections.guarantee import FILTERS
 from lexfed.report.sections.result import COVER, measures
 from lexfed.report.sections.tier_gains import metrics_kind, rounds_line
 from lexfed.report.wording.plain_words import (
-    ACCOUNTANTS,
     NEIGHBOURS,
     TIERS,
     UNITS,
     in_short,
     tier_name,
 )
-from lexfed.report.wording.rounding import count, delta, round_up
+from lexfed.report.wording.rounding import delta, round_up
 
 _FULL = 0.99
 """Part of a budget from which on it counts as used up; a plan fills it to 3e-4."""
@@ -60,7 +59,9 @@ def fact_groups(runs: Sequence[ComparedRun]) -> tuple[FactGroup, ...]:
             "One value of a tier, and the label: other comparisons, not parts",
             [
                 *[_of_claims(tier_name(t), claims, _tier(t, dossiers)) for t in tiers],
-                _of_claims("label", claims, lambda _, c: f"ε {round_up(c.label.epsilon)}"),
+                _of_claims(
+                    "label", claims, lambda _, c: f"ε {round_up(c.label.epsilon)}"
+                ),
             ],
         ),
         ("Budget", [_of_dossiers("the limit that binds", dossiers, binding_limit)]),
@@ -100,7 +101,7 @@ def _record(claims: Sequence[Claim | None]) -> list[FactRow]:
         "δ": lambda _, c: delta(c.delta),
         "per": lambda _, c: UNITS[c.unit],
         "neighbours": lambda _, c: NEIGHBOURS[c.neighbours],
-        "accountant": lambda _, c: ACCOUNTANTS[c.accountant.name],
+        "accountant": lambda _, c: c.accountant.name.upper(),
         "held to the plan by": lambda _, c: (
             FILTERS[c.accountant.filter] if c.accountant.filter != "F0" else ""
         ),
@@ -125,9 +126,7 @@ def _of_dossiers(
     return FactRow(name, tuple("" if d is None else fact(d) for d in dossiers))
 
 
-def _tier(
-    tier: str, dossiers: Sequence[Dossier | None]
-) -> Callable[[int, Claim], str]:
+def _tier(tier: str, dossiers: Sequence[Dossier | None]) -> Callable[[int, Claim], str]:
     def fact(place: int, claim: Claim) -> str:
         row, dossier = claim.tiers.get(tier), dossiers[place]  # type: ignore[call-overload]
         if row is None:
@@ -135,29 +134,31 @@ def _tier(
         policy = None if dossier is None else dossier.entry(PolicyEntry)
         caps = {} if policy is None else {str(t): cap for t, cap in policy.caps.items()}
         cap = f", cap {round_up(caps[tier])}" if tier in caps else ", no cap"
-        return f"ε {round_up(row.epsilon)}{cap}; {count(len(row.columns), 'column')}"
+        return f"ε {round_up(row.epsilon)}{cap}"
 
     return fact
 
 
 def binding_limit(dossier: Dossier) -> str:
-    """Return the budget or cap that the plan uses up, by the claim and the log."""
+    """Return the budget or the cap that limits the plan, by the claim and the log.
+
+    A cap limits the whole model if the first part of it reads the tier: the least
+    sensitive one of a cascade, or every tier of other mechanisms.
+    """
     claim, policy = dossier.claim, dossier.entry(PolicyEntry)
     if claim is None or policy is None or policy.epsilon is None or dossier.stamp:
         return ""
     used = f"ε {round_up(claim.epsilon)} of {round_up(policy.epsilon)} used"
     if claim.epsilon >= _FULL * float(policy.epsilon):
-        return f"the record’s budget: {used}"
-    full = [
-        f"{tier_name(tier)} ({round_up(cap)})"
-        for tier, cap in ((str(tier), cap) for tier, cap in policy.caps.items())
-        for row in [claim.tiers.get(tier)]  # type: ignore[call-overload]
-        if row is not None and row.epsilon >= _FULL * float(cap)
-    ]
-    if not full:
-        return f"none: {used}"
-    caps = "the cap on" if len(full) == 1 else "caps on"
-    return f"{caps} {', '.join(full)}: {used}"
+        return f"the record's budget: {used}"
+    present = [tier for tier in TIERS if tier in claim.tiers]
+    first = present[-1:] if claim.mechanism.name == "cascade" else present
+    caps = {str(tier): cap for tier, cap in policy.caps.items()}
+    capped = sorted((float(caps[tier]), tier) for tier in first if tier in caps)
+    if not capped:
+        return f"no cap: {used}"
+    tier = capped[0][1]
+    return f"the cap on {tier_name(tier)}, {round_up(caps[tier])}: {used}"
 
 
 def _mechanism(dossier: Dossier) -> str:
@@ -167,8 +168,7 @@ def _mechanism(dossier: Dossier) -> str:
 
 def _engine(dossier: Dossier) -> str:
     policy = dossier.entry(PolicyEntry)
-    stated = dossier.table("federation").get("engine")
-    return str(stated or ("" if policy is None else policy.transport))
+    return "" if policy is None else policy.transport
 
 
 def _lost(dossier: Dossier) -> str:
@@ -211,7 +211,9 @@ def _results(dossiers: Sequence[Dossier | None]) -> list[FactRow]:
             for m, d in zip(found, dossiers, strict=True)
         ]
         rows.append(FactRow(f"{name}, 95 % by test rows alone", tuple(intervals)))
-        without = tuple(f"{m.baseline} {m.without}".strip() if m else "" for m in found)
+        without = tuple(
+            ", ".join(filter(None, (m.baseline, m.without))) if m else "" for m in found
+        )
         rows.append(FactRow(f"{name} without a model", without))
     rows.append(_of_dossiers("test rows", dossiers, _test_rows))
     rows.append(_of_dossiers("noise", dossiers, lambda d: d.measured.verdict))

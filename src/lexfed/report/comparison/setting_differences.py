@@ -31,7 +31,9 @@ def setting_differences(runs: Sequence[ComparedRun]) -> tuple[SettingDifference,
     known = [each for each in stated if each]
     keys = dict.fromkeys(key for each in known for key in each)
     return tuple(
-        SettingDifference(key, tuple(_shown(each.get(key, _MISSING)) for each in stated))
+        SettingDifference(
+            key, tuple(_shown(each.get(key, _MISSING)) for each in stated)
+        )
         for key in keys
         if any(each.get(key, _MISSING) != known[0].get(key, _MISSING) for each in known)
     )

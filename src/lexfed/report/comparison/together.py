@@ -25,7 +25,7 @@ PLANNED = (
 )
 OTHERS = (
     "Runs that are not on this page, bought profiles and importances among them, and "
-    "every other publication about these people come on top. A site’s lasting ledger "
+    "every other publication about these people come on top. A site's lasting ledger "
     "knows all that was charged to its data: `lexfed ledger show`."
 )
 CHOOSING = (
@@ -82,7 +82,7 @@ def joint_cost(runs: Sequence[ComparedRun]) -> JointCost:
         counted=tuple(run.number for run in priced) if composed else (),
         sentence=_sentence(composed, why),
         left_out=tuple(_left_out(runs)),
-        people=_people(priced),
+        people=_people(priced, composed is not None),
     )
 
 
@@ -135,7 +135,7 @@ def _left_out(runs: Sequence[ComparedRun]) -> list[str]:
             why = "its claim is not at hand"
         else:
             why = f"it is not finished, and spent {_spent(run.dossier)} so far"
-        found.append(f"Run {run.number} is not in this number: {why}.")
+        found.append(f"Run {run.number} comes on top: {why}.")
     return found
 
 
@@ -156,22 +156,20 @@ def data_name(dossier: Dossier) -> str:
     return str(table.get("source", "")) or "not named"
 
 
-def _people(runs: Sequence[ComparedRun]) -> str:
+def _people(runs: Sequence[ComparedRun], bounded: bool) -> str:
     names = {data_name(run.dossier) for run in runs if run.dossier is not None}
     if not names:
         return ""
     if all(name.startswith(MADE_UP) for name in names):
-        return (
-            "Their rows are made up or published with the software: nobody is "
-            "protected here, and the number shows what it would be."
-        )
+        return "Their rows are made up or published: nobody is protected in these runs."
     if len(names) == 1:
         return (
             f"All of them name the same data, `{names.pop()}`: take them as about the "
             "same people. Logs hold no digest of the rows, so only the name is known."
         )
-    return (
+    text = (
         "They name different data. Logs hold no digest of rows or keys, so nobody can "
-        "tell from here whether a person is in several; whoever is has this bound, "
-        "and whoever is in one run only has that run’s own."
+        "tell from here whether a person is in several. Whoever is in one run only has "
+        "that run's own guarantee"
     )
+    return f"{text}; whoever is in several has this bound." if bounded else f"{text}."

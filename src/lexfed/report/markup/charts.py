@@ -278,9 +278,7 @@ def metric_by_epsilon(
     return chart(axes.height, title, parts, above=_LINE_HEIGHT)
 
 
-def _labels(
-    axes: Axes, points: Sequence[ChartPoint]
-) -> list[tuple[str, float, float]]:
+def _labels(axes: Axes, points: Sequence[ChartPoint]) -> list[tuple[str, float, float]]:
     """Return labels with their places, one for points that nearly meet."""
     near = 0.15 * axes.x[1]
     groups: list[list[ChartPoint]] = []
