@@ -27,6 +27,7 @@ from support.browser import (
     check_accessible,
     check_nothing_sticks_out,
     check_silent_and_offline,
+    check_words_of_charts,
 )
 
 pytestmark = IN_BROWSER
@@ -72,25 +73,7 @@ def test_everybody_can_read_it(browser: Browser, page_file: Path) -> None:
 def test_words_in_charts_keep_their_size_and_their_distance(
     width: int, browser: Browser, page_file: Path
 ) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(page_file.as_uri())
-    sizes, meeting = page.evaluate(
-        """() => {
-            const charts = [...document.querySelectorAll('svg.chart')]
-            const boxes = charts.map(c => [...c.querySelectorAll('text')].map(
-                t => [t.textContent, t.getBoundingClientRect()]))
-            const meets = (a, b) => a.left < b.right && b.left < a.right
-                && a.top + 3 < b.bottom && b.top + 3 < a.bottom
-            return [
-                boxes.flat().map(([_, box]) => box.height),
-                boxes.flatMap(all => all.flatMap(([s, a], i) => all.slice(i + 1)
-                    .filter(([_, b]) => meets(a, b)).map(([t, _]) => s + ' | ' + t))),
-            ]
-        }"""
-    )
-    assert meeting == []
-    assert all(11 <= size <= 17 for size in sizes)
-    page.close()
+    check_words_of_charts(browser, page_file, width)
 
 
 def test_text_is_dark_on_light_and_needs_no_colour(

@@ -3,7 +3,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,6 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 from lexfed.report.documents.run_documents import find_browser
 
 CHROMIUM = find_browser()
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 IN_BROWSER = [
     pytest.mark.browser,
     pytest.mark.slow,
@@ -47,9 +50,11 @@ def check_silent_and_offline(browser: Browser, path: Path) -> None:
 
 
 def check_accessible(browser: Browser, path: Path) -> None:
-    """No rule of axe-core is violated, on a desk and on a phone."""
-    for width, height in ((1280, 900), (390, 844)):
-        page = browser.new_page(viewport={"width": width, "height": height})
+    """No rule of axe-core is violated, on a desk and a phone, by day and by night."""
+    for (width, height), scheme in product(((1280, 900), (390, 844)), SCHEMES):
+        page = browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
         page.goto(path.as_uri())
         found = Axe().run(page).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
@@ -72,4 +77,27 @@ def check_nothing_sticks_out(
     )
     assert wide == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def check_words_of_charts(browser: Browser, path: Path, width: int) -> None:
+    """Words in charts keep their size at every width, and meet no other word."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    sizes, meeting = page.evaluate(
+        """() => {
+            const charts = [...document.querySelectorAll('svg.chart')]
+            const boxes = charts.map(c => [...c.querySelectorAll('text')].map(
+                t => [t.textContent, t.getBoundingClientRect()]))
+            const meets = (a, b) => a.left < b.right && b.left < a.right
+                && a.top + 3 < b.bottom && b.top + 3 < a.bottom
+            return [
+                boxes.flat().map(([_, box]) => box.height),
+                boxes.flatMap(all => all.flatMap(([s, a], i) => all.slice(i + 1)
+                    .filter(([_, b]) => meets(a, b)).map(([t, _]) => s + ' | ' + t))),
+            ]
+        }"""
+    )
+    assert meeting == []
+    assert all(11 <= size <= 17 for size in sizes)
     page.close()

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser
 
 from lexfed.evaluate.own.page import evaluation_html
 from lexfed.evaluate.own.questions import Omission
-from support.browser import IN_BROWSER
+from support.browser import IN_BROWSER, check_accessible
 from support.evaluation.own import measured
 
 pytestmark = IN_BROWSER
@@ -28,5 +28,6 @@ def test_nothing_sticks_out_and_nothing_is_fetched(
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.close()
+    check_accessible(browser, path)
     assert said == []
     assert set(asked) <= {path.as_uri(), "data:,"}

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs to compare: each verified first, as for a report, and none stops the others."""
 
-import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lexfed.audit.entries import CompletionEntry, RefusalEntry
@@ -28,7 +26,7 @@ class ComparedRun:
         number: its place in the comparison, from 1.
         dossier: None where nothing can be relied on.
         trouble: why it is not compared, or not wholly; empty for a finished run.
-        same_as: number of an earlier run that this is a copy of.
+        same_as: number of the run that this is a copy of.
     """
 
     number: int
@@ -56,15 +54,20 @@ class ComparedRun:
             return None
         return self.dossier.measured.metrics.get(self.dossier.measured.metric)
 
-    @cached_property
-    def identity(self) -> str:
-        """Digest of the signed entry that ended the run; empty where there is none."""
-        ends = () if self.dossier is None else self.dossier.of(CompletionEntry)
-        if self.dossier is None or not ends:
-            return ""
-        return hashlib.sha256(
-            self.dossier.evidence.view.entries[ends[-1].index]
-        ).hexdigest()
+    def is_copy_of(self, other: "ComparedRun") -> bool:
+        """Return True if both logs are of one run, the same up to an end of either.
+
+        Logs grow after the run, with reports; a copy of the folder has its own end.
+        """
+        if self.dossier is None or other.dossier is None:
+            return False
+        logs = [each.evidence.view.entries for each in (self.dossier, other.dossier)]
+        ends = [each.index(CompletionEntry) for each in (self.dossier, other.dossier)]
+        needed = min(
+            len(log) if end is None else end + 1
+            for log, end in zip(logs, ends, strict=True)
+        )
+        return list(logs[0][:needed]) == list(logs[1][:needed])
 
 
 def read_runs(
@@ -80,15 +83,18 @@ def read_runs(
     """
     if policy is not None:
         parse_policy(policy)  # a file that is none is nobody's damage but its own
-    runs: list[ComparedRun] = []
-    seen: dict[str, int] = {}
-    for number, folder in enumerate(folders, start=1):
-        run = _read(number, folder, policy)
-        first = seen.setdefault(run.identity, number) if run.identity else number
-        if first != number:
-            trouble = f"the same run as {first}, counted once"
-            run = ComparedRun(number, folder, run.dossier, trouble, first)
-        runs.append(run)
+    runs = [_read(number, path, policy) for number, path in enumerate(folders, 1)]
+    for place, run in enumerate(runs):
+        for earlier in runs[:place]:
+            if earlier.same_as is None and run.is_copy_of(earlier):
+                # The one with the claim counts, where the other was copied before it.
+                more = run.claim is not None and earlier.claim is None
+                kept, copy = (run, earlier) if more else (earlier, run)
+                words = f"the same run as {kept.number}, counted once"
+                runs[copy.number - 1] = replace(
+                    copy, trouble=words, same_as=kept.number
+                )
+                break
     return tuple(runs)
 
 

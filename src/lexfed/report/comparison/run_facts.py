@@ -22,6 +22,7 @@ from lexfed.report.wording.plain_words import (
     tier_name,
 )
 from lexfed.report.wording.rounding import delta, round_up
+from lexfed.tiers import Tier
 
 _FULL = 0.99
 """Part of a budget from which on it counts as used up; a plan fills it to 3e-4."""
@@ -142,8 +143,8 @@ def _tier(tier: str, dossiers: Sequence[Dossier | None]) -> Callable[[int, Claim
 def binding_limit(dossier: Dossier) -> str:
     """Return the budget or the cap that limits the plan, by the claim and the log.
 
-    A cap limits the whole model if the first part of it reads the tier: the least
-    sensitive one of a cascade, or every tier of other mechanisms.
+    A cap limits the whole model if the first part of it may depend on the tier, since
+    the other parts build on that one.
     """
     claim, policy = dossier.claim, dossier.entry(PolicyEntry)
     if claim is None or policy is None or policy.epsilon is None or dossier.stamp:
@@ -151,13 +152,17 @@ def binding_limit(dossier: Dossier) -> str:
     used = f"ε {round_up(claim.epsilon)} of {round_up(policy.epsilon)} used"
     if claim.epsilon >= _FULL * float(policy.epsilon):
         return f"the record's budget: {used}"
-    present = [tier for tier in TIERS if tier in claim.tiers]
-    first = present[-1:] if claim.mechanism.name == "cascade" else present
+    reads = [row.release.reads for row in claim.releases]
+    first = min((Tier.parse(name) for name in reads if name is not None), default=None)
     caps = {str(tier): cap for tier, cap in policy.caps.items()}
-    capped = sorted((float(caps[tier]), tier) for tier in first if tier in caps)
+    capped = sorted(
+        (float(caps[tier]), tier)
+        for tier in claim.tiers
+        if tier in caps and first is not None and Tier.parse(tier) <= first
+    )
     if not capped:
         return f"no cap: {used}"
-    tier = capped[0][1]
+    tier = str(capped[0][1])
     return f"the cap on {tier_name(tier)}, {round_up(caps[tier])}: {used}"
 
 

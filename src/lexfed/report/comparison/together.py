@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim.composition import ComposedGuarantee, composed_guarantee
+from lexfed.privacy.claim.composition import (
+    ComposedGuarantee,
+    composed_guarantee,
+    composition_obstacles,
+)
 from lexfed.report.comparison.compared_runs import NOTHING_RELEASED, ComparedRun
 from lexfed.report.dossier import Dossier
 from lexfed.report.wording.plain_words import NEIGHBOURS, UNITS
@@ -72,7 +76,7 @@ def joint_cost(runs: Sequence[ComparedRun]) -> JointCost:
     if len(claims) == 1:
         why = f"only run {priced[0].number} has a claim, and its own guarantee"
     elif claims:
-        why = "; ".join(_other_people(priced))
+        why = "; ".join((*composition_obstacles(claims), *_other_people(priced)))
         try:
             composed = None if why else composed_guarantee(claims)
         except ClaimError as error:

@@ -80,7 +80,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "metrics_note": tier_gains.metrics_note(dossier),
         "curve": tier_gains.curve(dossier),
         "last_value": tier_gains.last_value(dossier),
-        "has_baseline": dossier.measured.metric in tier_gains.BASELINES,
+        "has_baseline": tier_gains.baseline(dossier) is not None,
         "run_notes": dossier.measured.notes,
         **_spending(dossier),
         **_path(dossier),

@@ -10,6 +10,7 @@ from lexfed.report.sections.certificate import certificate
 from lexfed.report.sections.log_entries import SPLIT_VIEW
 from lexfed.report.sections.spending import why_refused
 from lexfed.report.wording.plain_words import (
+    NEIGHBOURS,
     UNITS,
     assumption_sentence,
     guarantee,
@@ -130,7 +131,7 @@ def _guarantee(dossier: Dossier) -> str:
         return "no guarantee is in the log"
     return (
         f"budget (ε, δ) = ({round_up(policy.epsilon)}, {delta(policy.delta)}) per "
-        f"{UNITS[policy.unit]} under {policy.neighbours} by "
+        f"{UNITS[policy.unit]} under {NEIGHBOURS[policy.neighbours]} by "
         f"{policy.accountant.upper()}, trust: {trust(policy.trust, policy.cohort)}"
     )
 

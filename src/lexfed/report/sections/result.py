@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from lexfed.audit.entries import PolicyEntry
 from lexfed.audit.verify import Status
 from lexfed.report.dossier import Dossier
 from lexfed.report.held_out_scores import HeldOutScores, ScoreGroup
@@ -66,12 +67,14 @@ class MeasuredResult:
     Attributes:
         cover: what covers it: nothing, a public declaration, or a paid release.
         rows: the test rows, in words; empty where nobody counted them.
+        noised: counts of test rows are a release, so intervals of counts do not hold.
         threshold: the rule by which a row gets its class.
         groups: the numbers behind the curves.
     """
 
     cover: str
     rows: str
+    noised: bool
     measures: tuple[Measure, ...]
     roc: Markup | None
     calibration: Markup | None
@@ -96,6 +99,8 @@ def key_figures(dossier: Dossier) -> tuple[KeyFigure, ...]:
         note = COVER[metrics_kind(dossier)]
         figures.append(KeyFigure(f"{measured:.3f}", metric_name(dossier), note))
     claim = dossier.claim
+    if claim is None and not dossier.stamp:
+        figures += _spent_so_far(dossier)
     if claim is not None and not dossier.stamp:
         figures.append(
             KeyFigure(
@@ -114,19 +119,32 @@ def key_figures(dossier: Dossier) -> tuple[KeyFigure, ...]:
     return tuple(figures)
 
 
+def _spent_so_far(dossier: Dossier) -> list[KeyFigure]:
+    """Return what an unfinished run has spent, by the last entry of its rounds."""
+    policy = dossier.entry(PolicyEntry)
+    spent = dossier.rounds[-1].entry.epsilon_so_far if dossier.rounds else None
+    if policy is None or spent is None:
+        return []
+    note = f"whole record, per {UNITS[policy.unit]}, not a guarantee"
+    return [KeyFigure(f"ε {round_up(spent)}", "spent so far", note)]
+
+
 def measured_result(dossier: Dossier) -> MeasuredResult | None:
     """Return what was measured on test rows; None if nothing was."""
     metrics, held_out = dossier.measured.metrics, dossier.measured.held_out
     if not metrics:
         return None
-    scores = held_out
+    scores, noised = held_out, metrics_kind(dossier) == "paid"
     drawn = scores is not None and len(scores.groups) >= _LEAST_GROUPS
     return MeasuredResult(
         cover=COVER[metrics_kind(dossier)],
-        rows="" if scores is None else count(scores.rows, "test row"),
+        rows=_rows(scores, noised),
+        noised=noised,
         measures=tuple(measures(dossier)),
         roc=_roc(scores) if scores is not None and drawn else None,
-        calibration=_calibration(scores) if scores is not None and drawn else None,
+        calibration=_calibration(scores, noised)
+        if scores is not None and drawn
+        else None,
         confusion=() if scores is None else tuple(_confusion(scores)),
         threshold=_threshold(scores),
         groups=tuple(_group(each, scores) for each in scores.groups)
@@ -166,11 +184,18 @@ def _roc(scores: HeldOutScores) -> Markup | None:
     return roc_curve(points, scores.operating_point) if points else None
 
 
-def _calibration(scores: HeldOutScores) -> Markup | None:
+def _rows(scores: HeldOutScores | None, noised: bool) -> str:
+    if scores is None:
+        return ""
+    rows = count(scores.rows, "test row")
+    return f"about {rows}, a count with noise" if noised else rows
+
+
+def _calibration(scores: HeldOutScores, noised: bool) -> Markup | None:
     points = [(group.score, group.truth) for group in scores.groups]
     intervals = (
         [wilson(group) for group in scores.groups]
-        if scores.threshold is not None
+        if scores.threshold is not None and not noised
         else []
     )
     return calibration_plot(points, intervals)

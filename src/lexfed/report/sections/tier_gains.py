@@ -80,8 +80,15 @@ def curve(dossier: Dossier) -> Markup | None:
     }
     marked = [(number, reads.get(number, ""), value) for number, _, value in rows]
     planned = max(dossier.planned, rows[-1][0])
-    baseline = BASELINES.get(dossier.measured.metric)
-    return metric_curve(metric_name(dossier), marked, planned, baseline)
+    return metric_curve(metric_name(dossier), marked, planned, baseline(dossier))
+
+
+def baseline(dossier: Dossier) -> float | None:
+    """Return the deciding metric of no model at all; None where it is not known."""
+    held_out = dossier.measured.held_out
+    if dossier.measured.metric == "accuracy" and held_out is not None:
+        return held_out.majority
+    return BASELINES.get(dossier.measured.metric)
 
 
 def last_value(dossier: Dossier) -> str:
