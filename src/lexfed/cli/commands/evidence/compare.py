@@ -31,7 +31,7 @@ def compare(
     policy: TrustFileOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs: guarantees, results, settings, and their cost together.
+    """Compare runs side by side, and price them together.
 
     The exit code is 1 if a run does not verify.
     """
