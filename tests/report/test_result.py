@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from lexfed.report.documents.report_page import render
 from lexfed.report.held_out_scores import HeldOutScores, ScoreGroup, read_held_out
+from lexfed.report.sections import tier_gains
 from lexfed.report.sections.result import key_figures, measured_result, wilson
-from report.conftest import RESULT, MakeDossier, measured
+from report.compared import configured
+from report.conftest import RESULT, MakeDossier, broken_run, measured, refused_run
 from support.audit.worlds import FakeRun, fake_run
 
 HELD_OUT: dict[str, Any] = RESULT["held_out"]
@@ -160,3 +162,43 @@ def test_a_run_without_privacy_proves_no_figure(
 ) -> None:
     found = key_figures(dossier_of(measured(fake_run(**settings))))
     assert not any("proven" in figure.note for figure in found)
+
+
+def test_paid_counts_have_noise_and_no_intervals(dossier_of: MakeDossier) -> None:
+    paid = configured(measured(fake_run()), '[evaluation]\nmetrics = "paid"\n')
+    found = measured_result(dossier_of(paid))
+    assert found is not None
+    assert found.noised
+    assert found.rows == "about 100 test rows, a count with noise"
+    assert 'class="thin"' not in str(found.calibration)
+    assert 'class="thin"' in str(
+        getattr(measured_result(dossier_of(measured(fake_run()))), "calibration", "")
+    )
+    page = render(dossier_of(paid), "5a" * 32).decode()
+    assert "counts have noise" in page
+    assert "with 95 % intervals" not in page
+
+
+def test_an_unfinished_run_shows_what_it_has_spent(dossier_of: MakeDossier) -> None:
+    dossier = dossier_of(broken_run())
+    [spent, checks] = key_figures(dossier)
+    assert (spent.name, checks.name) == ("spent so far", "checks passed")
+    assert spent.value.startswith("ε ")
+    assert spent.note == "whole record, per person, not a guarantee"
+    assert "under add/remove by PLD" in render(dossier, "5a" * 32).decode()
+    assert [f.name for f in key_figures(dossier_of(refused_run()))] == ["checks passed"]
+
+
+def test_the_curve_of_an_accuracy_has_the_majority_beside_it(
+    dossier_of: MakeDossier,
+) -> None:
+    run = with_result(measured(fake_run()), metrics={"accuracy": 0.79})
+    dossier = dossier_of(run)
+    assert tier_gains.baseline(dossier) == 0.6
+    assert (
+        tier_gains.baseline(
+            dossier_of(with_result(fake_run(), held_out={}, metrics={"accuracy": 1}))
+        )
+        is None
+    )
+    assert tier_gains.baseline(dossier_of(measured(fake_run()))) == 0.5

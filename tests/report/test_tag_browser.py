@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page
+from typer.testing import CliRunner
 
+from lexfed.cli.app import app
 from lexfed.config.decision_file import read_decisions
 from lexfed.config.edits import ColumnDecision
 from lexfed.law.articles import load_catalogues, with_articles
@@ -99,6 +101,78 @@ def test_decisions_are_downloaded_as_they_were_made(
     assert found.decisions["ward"] == ColumnDecision(
         "non_personal", "", "a place, not a person"
     )
+
+
+CONFIG = """\
+version = 1
+[run]
+name = "tagged"
+[data]
+source = "t.csv"
+target = "hiv"
+units = 100
+[data.columns]
+hiv = { kind = "flag" }
+ward = { kind = "category", values = ["a", "b"] }
+[law.columns]
+hiv = "?"
+ward = "?"
+[budget]
+epsilon = 1.0
+delta = 1e-6
+"""
+
+
+def test_keys_alone_decide_and_the_command_takes_the_file(
+    opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lexfed.toml").write_text(CONFIG)
+    (tmp_path / "t.csv").write_text("hiv,ward\nyes,a\nno,b\n")
+    page = opened(written(tmp_path, [column("hiv"), column("ward")]))
+    keyboard = page.keyboard
+    visited: list[str] = []
+    page.locator(".agree").first.focus()
+    keyboard.press("Enter")
+    while visited[-1:] != ["agree"]:
+        assert len(visited) < 20
+        keyboard.press("Tab")
+        visited.append(page.evaluate("document.activeElement.className"))
+        assert page.evaluate(
+            """() => { const box = document.activeElement.getBoundingClientRect()
+                return box.bottom <= document.getElementById('bar')
+                    .getBoundingClientRect().top + 1 }"""
+        ), "the bar hides what has the focus"
+    assert visited[:3] == ["tier", "category", "reason"]
+    keyboard.press("Tab")
+    keyboard.type("non")
+    keyboard.press("Tab")
+    keyboard.press("Tab")
+    keyboard.type("a place")
+    keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "download"
+    with page.expect_download() as found:
+        keyboard.press("Enter")
+    found.value.save_as(tmp_path / "decisions.toml")
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(app, ["tag", "--decisions", "decisions.toml"])
+    assert said.exit_code == 0, said.output
+    columns = tomllib.loads((tmp_path / "lexfed.toml").read_text())["law"]["columns"]
+    assert columns["hiv"]["tier"] == "special"
+    assert columns["ward"] == {"tier": "non_personal", "reason": "a place"}
+
+
+def test_every_field_says_its_column(opened: Any, tmp_path: Path) -> None:
+    page = opened(written(tmp_path, [column("hiv"), column("ward")]))
+    for name in ("hiv", "ward"):
+        assert page.get_by_role("button", name=f"Agree to {name}").count() == 1
+        for role, label in (
+            ("combobox", f"Tier of {name}"),
+            ("combobox", f"Category of {name}"),
+            ("textbox", f"Reason for {name}"),
+        ):
+            found = page.get_by_role(role, name=label, exact=True)
+            assert found.count() == 1, label
+    assert page.get_by_role("status").inner_text() == "0 of 2 decided"
 
 
 def test_hostile_names_come_back_to_the_character(
