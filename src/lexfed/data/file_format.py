@@ -20,8 +20,8 @@ ThousandsMark = Literal["none", "comma", "point", "space", "apostrophe"]
 DateOrder = Literal["year-first", "day-first", "month-first"]
 """Of dates in digits; a date with its year first is read under each of them."""
 TextEncoding = Literal[
-    "utf-8", "utf-16", "windows-1252", "latin-1", "windows-1250", "windows-1251",
-    "shift-jis", "gb18030",
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "windows-1252", "latin-1",
+    "windows-1250", "windows-1251", "shift-jis", "gb18030",
 ]  # fmt: skip
 
 MARKS: Mapping[SeparatorName, str] = {

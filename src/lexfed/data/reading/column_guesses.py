@@ -40,6 +40,8 @@ from lexfed.errors import ConfigError, Problem
 _FEW = 20
 _OFTEN = 20
 _TRUTH = {"0", "1", "true", "false", "yes", "no"}
+_LETTERS_OF_TRUTH = ({"y", "n"}, {"t", "f"})
+"""Both must be there: letters alone may be codes of something else."""
 _NOTES: Mapping[DeclaredKind, str] = {
     "number": "looks like a number: fill in its range from public knowledge",
     "flag": "looks like yes/no",
@@ -306,12 +308,17 @@ def _kind(raw: RawColumn, written: FileFormat) -> DeclaredKind:
         return _number_or_key(present.astype(np.float64))
     cells = [str(value) for value in present if not written.is_missing(str(value))]
     distinct = {cell.lower() for cell in cells}
-    if distinct and distinct <= _TRUTH:
+    if (distinct and distinct <= _TRUTH) or distinct in _LETTERS_OF_TRUTH:
         return "flag"
     if distinct and _maybe_numbers(distinct):
         numbers = {cell: written_number(cell, written) for cell in set(cells)}
         values = [n.value for cell in cells if (n := numbers[cell]) is not None]
         if len(values) == len(cells):
+            # A key has neither a unit nor marks between its digits.
+            if any(n.unit for n in numbers.values() if n is not None):
+                return "number"
+            if any(_MARKED.search(cell) for cell in cells):
+                return "number"
             return _number_or_key(np.array(values, dtype=np.float64))
         if _are_dates(set(cells), written.dates):
             return "date"

@@ -40,7 +40,8 @@ def check_names(
             note("header-hidden", what, column=visible(name), hint=hint)
     counts = Counter(names)  # of many thousands of columns, too
     for name in sorted(name for name, many in counts.items() if name and many > 1):
-        note("header-duplicate", "the header names it twice", column=name)
+        what, hint = "the header names it twice", "rename one of the two columns"
+        note("header-duplicate", what, column=name, hint=hint)
     if wanted is None:
         return [name for name in names if name]
     others = [name for name in names if name and name not in wanted]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.data.file_format import MARKS, FileFormat
-from lexfed.data.problems import Problems
+from lexfed.data.problems import Place, Problems
 from lexfed.data.reading.column_names import check_names, numbered_names
 from lexfed.data.reading.frames import Frame, text_column
 from lexfed.data.reading.packed_files import unpacked
@@ -65,7 +65,7 @@ def read_delimited(
                         longer.append(line)
                     elif record:
                         what = f"{len(record)} fields, the header has {len(header)}"
-                        note("row-length", what, row=line)
+                        note("row-length", what, row=line, hint=_IN_QUOTES)
                         continue
                     else:
                         continue
@@ -82,11 +82,15 @@ def read_delimited(
         return None
     except csv.Error:
         what = "cannot be read as CSV: a quote is not closed or a field is too long"
-        note("file-csv", what, row=reader.line_num)
+        note("file-csv", what, row=reader.line_num, hint=_IN_QUOTES)
         return None
+    if not written.header and wanted is None and not any(r[-1] for r in records):
+        # The separator at the end of every line; a column that is asked for stays.
+        header, names = header[:-1], names[:-1]
     if len(longer) < len(lines) - (not written.header):
         what = f"{len(header) + 1} fields, the header has {len(header)}"
-        problems.add_rows("row-length", what, longer, file=str(path))
+        place: Place = {"file": str(path), "hint": _IN_QUOTES}
+        problems.add_rows("row-length", what, longer, **place)
     columns = {
         name: text_column([record[place] for record in records])
         for place, name in enumerate(names)
@@ -110,13 +114,17 @@ def _other_separator(header: list[str], written: FileFormat) -> str:
     return ""
 
 
+_IN_QUOTES = (
+    "a cell with a separator or line break in it must stand in quotes, and a quote "
+    "in it be doubled"
+)
 _PLURALS = {
     "comma": "commas", "semicolon": "semicolons", "tab": "tabs", "pipe": "bars",
 }  # fmt: skip
 
 
 def _first_undecodable(path: Path, written: FileFormat) -> int | None:
-    if written.encoding == "utf-16":
+    if written.encoding.startswith("utf-16"):
         return None  # its lines cannot be told from its bytes
     codec = written.codec
     with unpacked(path) as stream:

@@ -82,14 +82,19 @@ def _encoding(start: bytes, rest: IO[bytes], path: Path) -> TextEncoding:
         raise ConfigError([Problem(str(path), "is UTF-32 text", hint)])
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if start[1:200:2].count(0) > start[:200:2].count(0) + 20:
-        return "utf-16"  # letters of two bytes, the second of them zero
+    zeros = start[1:200:2].count(0) - start[:200:2].count(0)
+    if abs(zeros) > 20:  # letters of two bytes, one of them zero, and no mark
+        return "utf-16-le" if zeros > 0 else "utf-16-be"
     utf_8 = codecs.getincrementaldecoder("utf-8")()
     western = codecs.getincrementaldecoder("cp1252")()
     foreign: list[str] = []
-    fits = True
+    fits, whole, odd = True, 0, 0
     chunk = start
     while chunk:
+        if not chunk.isascii():
+            letters = _LETTER.findall(chunk)
+            whole += len(letters)
+            odd += len(_HIGH_BYTE.findall(chunk)) - sum(map(len, letters))
         if fits:
             try:
                 utf_8.decode(chunk)
@@ -99,17 +104,22 @@ def _encoding(start: bytes, rest: IO[bytes], path: Path) -> TextEncoding:
             foreign += _odd_words(western.decode(chunk)) if not chunk.isascii() else []
         except UnicodeDecodeError:
             foreign.append("")
-        if not fits and foreign:
-            break
         chunk = rest.read(SAMPLE_BYTES)
     if fits and not utf_8.getstate()[0]:  # no letter is cut at the end
         return "utf-8"
+    if whole > odd:
+        return "utf-8"  # but for a few bytes: reading it says where
     if foreign:
         what = "is not UTF-8 text, nor Windows-1252 as far as its letters show"
         raise _unclear(path, what, "--encoding", "windows-1251")
     return "windows-1252"
 
 
+_LETTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+"""A letter of several bytes, as UTF-8 has them."""
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _HIGH = re.compile(r"[^\x00-\x7f]")
 
