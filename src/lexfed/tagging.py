@@ -18,9 +18,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, overload
 
+from lexfed.data.reading.typed_cells.database_address import is_database_source
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
@@ -46,6 +47,7 @@ from lexfed.visible_text import visible
 
 if TYPE_CHECKING:
     from lexfed.config.open_decisions import TagSource
+    from lexfed.data.reading.typed_cells.database_tables import DatabaseTable
 
 CONFIGURATION = ".toml"
 """Ending of a configuration, which names the files of its data."""
@@ -197,7 +199,7 @@ def tagged_columns(
     if schema is not None:
         columns: Sequence[DescribedColumn] = read_schema(Path(schema))
     elif isinstance(source, str | Path):
-        columns = read_columns(Path(source))
+        columns = read_columns(_source(source))
     elif isinstance(source, Sequence):
         columns = source
     else:
@@ -206,6 +208,15 @@ def tagged_columns(
     asked = settings or TaggerSettings()
     suggestions = tag_columns(columns, asked)
     return TaggedColumns(with_articles(suggestions, laws), laws, settings=asked)
+
+
+def _source(stated: str | Path) -> "Path | DatabaseTable":
+    if not is_database_source(str(stated)):
+        return Path(stated)
+    # Imported here, with NumPy: tagging a schema needs neither.
+    from lexfed.data.reading.table_sources import table_source
+
+    return table_source(stated)
 
 
 def frame_columns(frame: object) -> tuple[DescribedColumn, ...]:
@@ -254,14 +265,14 @@ def configuration_tags(
 
 
 def _of_file(
-    file: Path, source: "TagSource", settings: TaggerSettings
+    file: "Path | DatabaseTable", source: "TagSource", settings: TaggerSettings
 ) -> tuple[Suggestion, ...]:
     # Imported here, with what reads a configuration: tagging a schema needs neither.
     from lexfed.law.decisions import PERSON_KEY
 
     columns = list(read_columns(file, written=source.written))
     there = {column.name for column in columns}
-    table = table_name(file)
+    table = table_name(PurePath(str(file)))
     columns += [
         DescribedColumn(table, name) for name in source.needed if name not in there
     ]

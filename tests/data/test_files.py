@@ -199,7 +199,9 @@ def test_many_problems_of_a_kind_are_counted_not_listed(tmp_path: Path) -> None:
         ("r.csv.gz", b"no archive", "file-packed"),
         ("r.csv.gz", gzip.compress(b"a,b\n" * 9999, mtime=0)[:-12], "file-packed"),
         ("r.parquet", b"no parquet", "file-parquet"),
-        ("r.xlsx", b"", "file-kind"),
+        ("r.xls", b"", "file-kind"),
+        ("r.xlsx", b"", "file-packed"),
+        ("r.xlsx", b"PK no workbook", "file-packed"),
     ],
 )
 def test_a_broken_file_is_refused(

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from lexfed.cli import talk
 from lexfed.config import Config, ConfigProblem, examine_file
@@ -115,7 +115,7 @@ def with_suggestions(
 
 
 def _hints(source: TagSource, path: Path) -> dict[str, str]:
-    table = table_name(source.files[0])
+    table = table_name(PurePath(str(source.files[0])))
     found = suggest_by_names(
         source.needed, table, source.settings, source.person
     ).values()

@@ -28,6 +28,8 @@ from lexfed.config.text.findings import UNDECIDED, undecided_in
 from lexfed.config.text.positions import key_lines
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
 from lexfed.data.file_format import PLAIN, FileFormat
+from lexfed.data.reading.table_sources import table_source
+from lexfed.data.reading.typed_cells.database_tables import DatabaseTable
 from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.suggestions import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -121,7 +123,7 @@ def _with_stand_in(column: Any) -> dict[str, Any] | None:
 
 
 _TAGGING_KEYS = re.compile(
-    r"(data\.source|data\.sites\.files|data\.(separator|missing|encoding|header)|law\.(jurisdictions|catalogues|tagger))(?![\w-])"
+    r"(data\.source|data\.sites\.files|data\.(separator|missing|encoding|header|sheet|database)|law\.(jurisdictions|catalogues|tagger))(?![\w-])"
 )
 """The keys that tagging rests on."""
 
@@ -141,7 +143,7 @@ class TagSource:
     """
 
     text: str
-    files: tuple[Path, ...]
+    files: tuple[Path | DatabaseTable, ...]
     jurisdictions: tuple[str, ...]
     catalogues: tuple[Path, ...]
     settings: TaggerSettings
@@ -172,7 +174,9 @@ def tag_source(path: Path) -> TagSource:
         what = "its table is a data frame in the memory of a program"
         raise ConfigError([Problem(str(path), what, hint)])
     listed = (data.sites.files if data.sites else None) or (data.source,)
-    files = tuple(base / file for file in listed if file is not None)
+    files = tuple(
+        table_source(file, base, data.database) for file in listed if file is not None
+    )
     if not files:
         hint = 'name a file, for example `source = "patients.csv"` under `[data]`'
         raise ConfigError([Problem(str(path), "`data.source` names no file", hint)])

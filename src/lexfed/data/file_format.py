@@ -37,7 +37,8 @@ MISSING_WORDS = (
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PACKED_SUFFIXES = (*(f"{ending}.gz" for ending in TEXT_SUFFIXES), ".zip")
 PARQUET_SUFFIXES = (".parquet", ".pq")
-SUFFIXES = (*TEXT_SUFFIXES, *PACKED_SUFFIXES, *PARQUET_SUFFIXES)
+EXCEL_SUFFIXES = (".xlsx",)
+SUFFIXES = (*TEXT_SUFFIXES, *PACKED_SUFFIXES, *PARQUET_SUFFIXES, *EXCEL_SUFFIXES)
 """Endings of files that can be read, in lower case."""
 
 
@@ -56,6 +57,7 @@ class FileFormat:
         encoding: of the text of a file.
         header: whether the first line has names; else columns are `column_1`, ...
         dates: what stands first in dates that are written in digits.
+        sheet: the sheet of a workbook; empty for the only one.
     """
 
     separator: SeparatorName = "comma"
@@ -65,6 +67,7 @@ class FileFormat:
     encoding: TextEncoding = "utf-8"
     header: bool = True
     dates: DateOrder = "year-first"
+    sheet: str = ""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -108,6 +111,7 @@ class FileFormat:
             _CHOICES, strict_fields.text
         )
         known |= {"missing": strict_fields.texts, "header": strict_fields.truth}
+        known["sheet"] = strict_fields.text
         return cls(**strict_fields.fields(plain, known, (), "format"))
 
 

@@ -27,7 +27,7 @@ from lexfed.config.edits import ColumnDecision
 from lexfed.config.text.wording import did_you_mean
 from lexfed.data.file_format import DateOrder, DecimalMark, SeparatorName
 from lexfed.data.problems import Problems
-from lexfed.data.reading.column_guesses import TableGuess, guess_frame, guess_table
+from lexfed.data.reading.column_guesses import TableGuess, guess_frames, guess_table
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.notebook_html import html_table
@@ -261,7 +261,7 @@ def _guess(
     if not len(frame):
         problems.add("no-rows", "there are no rows", file=source)
     problems.raise_if_any()
-    return guess_frame(frame, decimal=decimal, dates=dates)
+    return guess_frames([frame], decimal=decimal, dates=dates)
 
 
 def _decided(

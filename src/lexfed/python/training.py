@@ -20,6 +20,7 @@ from typing import Any, Unpack
 from lexfed.config import demo_config, loads
 from lexfed.data.problems import DataProblem, data_problem
 from lexfed.data.reading.memory_tables import MemoryTable
+from lexfed.data.reading.table_sources import table_source
 from lexfed.errors import ConfigError, LexfedError, Problem
 from lexfed.notebook_html import html_table
 from lexfed.privacy.scopes import up
@@ -240,8 +241,9 @@ def predict(
     """
     upto = _tier(tiers)
     folder = run.folder if isinstance(run, RunResult) else Path(run)
-    read = Path(table) if isinstance(table, str | Path) else MemoryTable.of(table)
-    return prediction.predict(folder, read, upto)
+    if isinstance(table, str | Path):
+        return prediction.predict(folder, table_source(table), upto)
+    return prediction.predict(folder, MemoryTable.of(table), upto)
 
 
 def demo(out: Path | str = "runs/demo", on_round: OnRound | None = None) -> RunResult:

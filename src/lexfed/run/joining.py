@@ -25,9 +25,9 @@ from typing import Any
 from lexfed.data.file_format import PACKED_SUFFIXES, PLAIN, TEXT_SUFFIXES
 from lexfed.data.problems import Problems
 from lexfed.data.reading.conversion import plain_texts
-from lexfed.data.reading.format_guess import guess_text_format
+from lexfed.data.reading.format_guess import common_text_format
 from lexfed.data.reading.packed_files import DamagedArchive
-from lexfed.data.reading.table_files import read_file
+from lexfed.data.reading.table_sources import files_of, read_source, table_source
 from lexfed.errors import ConfigError, Problem
 from lexfed.ledger.purse import ChargeTerms, LedgerPlace
 from lexfed.privacy.releases import Release
@@ -58,15 +58,19 @@ def read_people(file: Path, column: str) -> PersonKeys:
     A `DataError` names no key.
     """
     problems, written = Problems(), PLAIN
-    if str(file).lower().endswith((*TEXT_SUFFIXES, *PACKED_SUFFIXES)):
+    texts = [
+        each
+        for each in files_of(file)
+        if str(each).lower().endswith((*TEXT_SUFFIXES, *PACKED_SUFFIXES))
+    ]
+    if texts:
         with suppress(ConfigError, OSError, DamagedArchive):  # reading it says why
-            written = guess_text_format(file)
-    frame = read_file(file, [column], problems, written)
-    if frame is None or problems.kept:
-        raise problems.error()
-    texts = plain_texts(column, frame, problems)
+            written = common_text_format(texts)
+    frames = read_source(table_source(file), [column], problems, written)
     problems.raise_if_any()
-    return people_of(text or "" for text in texts)
+    keys = [key for each in frames for key in plain_texts(column, each, problems)]
+    problems.raise_if_any()
+    return people_of(key or "" for key in keys)
 
 
 def charge_joining(ledger: LedgerPlace | None, event: Release) -> None:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from lexfed.sketch.joining.keys import PersonKeys
     from lexfed.sketch.joining.offered_sketch import OfferedSketch
 
-PeopleArgument = Annotated[
-    Path, Argument(help="A CSV or Parquet file of people.", readable=False)
-]
+PeopleArgument = Annotated[Path, Argument(help="A table of people.", readable=False)]
 KeyColumnOption = Annotated[str, Option(metavar="COLUMN", help="Column of their keys.")]
 Size = Annotated[
     int, Option(help="Neither side has more people; the same on both sides.")

@@ -97,17 +97,25 @@ def consent(
 @site.command()
 def start(
     kit: KitFolder,
-    data: Annotated[Path, Option(metavar="FILE", help="This site's own table.")],
+    data: Annotated[
+        Path, Option(metavar="FILE|sql:TABLE", help="This site's own table.")
+    ],
 ) -> None:
     """Take part until stopped; the data stay here."""
+    from lexfed.data.reading.table_sources import files_of
+    from lexfed.data.reading.typed_cells.database_address import is_database_source
+
     here = _site(kit)
-    if not data.is_file():
-        hint = "name this site's CSV or Parquet file"
+    in_database = is_database_source(str(data))
+    if in_database:
+        _require_table(str(data))
+    elif not any(file.is_file() for file in files_of(data)):
+        hint = "name this site's file, or `sql:TABLE` for a table of a database"
         raise ConfigError([Problem("--data", f"`{data}` is not a file", hint)])
     words = (
         f"site `{here.name}` of project `{here.project}`; coordinator at {here.address}"
     )
-    _become(replace(here, data=data.resolve()), words)
+    _become(replace(here, data=data if in_database else data.resolve()), words)
 
 
 @coordinator.command("start")
@@ -126,6 +134,25 @@ def start_coordinator(kit: KitFolder) -> None:
         f"{len(here.sites)} sites: {', '.join(here.sites)}"
     )
     _become(here, words)
+
+
+def _require_table(source: str) -> None:
+    """Refuse a table of a database that cannot be reached from everywhere."""
+    from lexfed.data.reading.typed_cells.database_address import (
+        DEFAULT_DATABASE,
+        DatabaseAddress,
+        WrongAddress,
+        require_table_name,
+    )
+
+    try:
+        require_table_name(source)
+        address = DatabaseAddress.of(DEFAULT_DATABASE, Path())
+        if address.path is not None and not address.path.is_absolute():
+            what = "the path of the SQLite file is relative"
+            raise WrongAddress(what, "write it in full, `sqlite:////home/...`")
+    except WrongAddress as error:
+        raise ConfigError([Problem("--data", str(error), error.hint)]) from None
 
 
 def _become(kit: "Kit", words: str) -> None:

@@ -114,7 +114,7 @@ def draft_table(
         epsilon=request.epsilon,
         delta=min(LARGEST_DELTA, 10.0 ** -(len(str(people)) + 1)),
         model="linear" if keys["kind"] == "number" else "logistic",
-        format=table.format.to_dict(),
+        format=table.keys,
         left_out=left_out,
     )
     return TableDraft(configuration, kept)

@@ -22,6 +22,13 @@ from lexfed.config.text.wording import (
     shown,
 )
 from lexfed.data.file_format import PLAIN, SUFFIXES
+from lexfed.data.reading.typed_cells.database_address import (
+    WrongAddress,
+    is_database_source,
+    looks_like_url,
+    require_stated,
+    require_table_name,
+)
 from lexfed.errors import ConfigError
 from lexfed.law.tagger.suggestions import TIER_OF
 from lexfed.terms import FRAME
@@ -95,7 +102,18 @@ def readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Find
         if not name or not {"/", "\\"}.isdisjoint(name):
             what = f": expected a name after `{FRAME}`, without slashes"
             yield about(path, what, f"for example `{FRAME}patients`")
-    elif not source.endswith(SUFFIXES):
+    elif is_database_source(source):
+        try:
+            require_table_name(source)
+        except WrongAddress as error:
+            yield about(path, f": {error}", error.hint)
+    elif looks_like_url(source) or "://" in source:
+        # It may hold a password, so it is not repeated.
+        what = ": a URL where a file or table belongs"
+        hint = 'name the table, `source = "sql:TABLE"`, and put the URL into an '
+        hint += "environment variable: `database` under `[data]` says which"
+        yield about(path, what, hint)
+    elif not source.lower().endswith(SUFFIXES):
         hint = f"use a file that ends in {listed(SUFFIXES)}"
         if built_in:
             hint += f", or a built-in source: {listed(BUILT_IN)}"
@@ -200,6 +218,21 @@ def format_makes_sense(config: Config) -> Iterator[Finding]:
         if data.changes(key):
             what = f" does nothing with the built-in source `{data.source}`"
             yield about(("data", key), what, "remove it", SOURCE)
+
+
+def database_is_stated(config: Config) -> Iterator[Finding]:
+    """A database has an address without a password, and a table of it is read."""
+    data = config.data
+    if not data.changes("database"):
+        return
+    if not data.in_database:
+        what = " does nothing: no source is a table of a database"
+        hint = 'name one, `source = "sql:TABLE"`, or remove it'
+        yield about(("data", "database"), what, hint, SOURCE, SITES)
+    try:
+        require_stated(data.database)
+    except WrongAddress as error:
+        yield about(("data", "database"), f": {error}", error.hint)
 
 
 def columns_make_sense(config: Config) -> Iterator[Finding]:
@@ -390,7 +423,7 @@ def thresholds_are_ordered(config: Config) -> Iterator[Finding]:
 
 RULES = (
     source_is_known, sites_are_clear, sites_are_declared, file_is_declared,
-    format_makes_sense, columns_make_sense, parts_are_distinct,
+    format_makes_sense, database_is_stated, columns_make_sense, parts_are_distinct,
     persons_are_countable, units_are_public, generator_fits,
     columns_are_tagged, tags_speak_of_columns, rules_name_a_category,
     something_is_left_to_learn, thresholds_are_ordered,

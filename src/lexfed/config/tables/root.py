@@ -35,6 +35,10 @@ from lexfed.data.file_format import (
     ThousandsMark,
 )
 from lexfed.data.made_columns import MOST_BUCKETS
+from lexfed.data.reading.typed_cells.database_address import (
+    DEFAULT_DATABASE,
+    is_database_source,
+)
 from lexfed.data.schema import DatePart, DeclaredKind, NumberScale
 from lexfed.law.tagger.suggestions import TaggerSettings
 from lexfed.tiers import Tier
@@ -103,7 +107,7 @@ class ColumnTable(ConfigTable):
 class DataTable(ConfigTable):
     """`[data]`: where the rows are, whom they are about, how they are spread."""
 
-    later = frozenset(field.name for field in fields(FileFormat))
+    later = frozenset({"database", *(field.name for field in fields(FileFormat))})
 
     source: NonEmptyText | None = None
     target: NonEmptyText | None = None
@@ -122,6 +126,8 @@ class DataTable(ConfigTable):
     encoding: TextEncoding = PLAIN.encoding
     header: bool = PLAIN.header
     dates: DateOrder = PLAIN.dates
+    sheet: str = PLAIN.sheet
+    database: NonEmptyText = DEFAULT_DATABASE
     sites: SitesTable | None = None
     generator: GeneratorTable = GeneratorTable()
     columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
@@ -134,6 +140,12 @@ class DataTable(ConfigTable):
         return any(file.startswith(terms.FRAME) for file in listed)
 
     @property
+    def in_database(self) -> bool:
+        """True if rows come from tables of a database."""
+        files = self.sites.files if self.sites else None
+        return any(map(is_database_source, files or (self.source or "",)))
+
+    @property
     def built_in(self) -> bool:
         """True if schema, tags and number of persons come with the source."""
         return (self.source or "").startswith(("synthetic:", "sklearn:"))
@@ -141,7 +153,8 @@ class DataTable(ConfigTable):
     @property
     def written(self) -> FileFormat:
         """How files are written, or `ConfigError` if the keys do not go together."""
-        return FileFormat(**{name: getattr(self, name) for name in self.later})
+        keys = [field.name for field in fields(FileFormat)]
+        return FileFormat(**{key: getattr(self, key) for key in keys})
 
 
 class LawColumnTable(ConfigTable):

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from typing import Any
 
 from lexfed.config.text.positions import KeyPath
+from lexfed.data.reading.typed_cells.database_address import looks_like_url
 
 SchemaNode = Mapping[str, Any]
 """A node of a JSON schema."""
@@ -67,6 +68,8 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
+        if looks_like_url(value):
+            return "a URL"  # it may hold a password
         return f"`{quoted(value if len(value) <= 60 else value[:57] + '...')}`"
     if isinstance(value, int | float):
         # Python refuses to print integers of thousands of digits.

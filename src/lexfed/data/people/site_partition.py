@@ -13,6 +13,7 @@ not even under replace-one.
 """
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from lexfed.arrays import Integers
 from lexfed.data.encoding import encode_target
 from lexfed.data.people.lots import LotKeys, draw_lots
 from lexfed.data.problems import refuse
+from lexfed.data.reading.typed_cells.database_address import SQL, is_database_source
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.terms import FRAME
@@ -80,17 +82,19 @@ def partition_by_column(table: Table, names: Sequence[str]) -> Partition:
 
 
 def partition_by_files(table: Table) -> Partition:
-    """Return one site for each file, named after it, or for each data frame."""
-    stems = [_stem(file) for file in table.files]
-    unique = stems if len(set(stems)) == len(stems) else list(table.files)
-    return _grouped(table.file_codes, tuple(unique))
+    """Return one site for each source, named after it: a file or a data frame."""
+    stems = [_stem(source) for source in table.site_names]
+    unique = stems if len(set(stems)) == len(stems) else list(table.site_names)
+    return _grouped(table.sites, tuple(unique))
 
 
 def _stem(file: str) -> str:
     if file.startswith(FRAME):
         return file.removeprefix(FRAME)
+    if is_database_source(file):
+        return file.removeprefix(SQL).rpartition(".")[2]
     name = file.replace("\\", "/").rsplit("/", 1)[-1]
-    return name.split(".", 1)[0] or name
+    return re.sub(r"[-_ ]*[*?][-_ ]*", "", name.split(".", 1)[0]) or name
 
 
 def partition_iid(table: Table, count: int, coins: LotKeys) -> Partition:

@@ -3,6 +3,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -12,9 +13,8 @@ from lexfed.data.problems import Problems, refuse
 from lexfed.data.reading.column_values import without_words
 from lexfed.data.reading.conversion import convert_column, key_texts, plain_column
 from lexfed.data.reading.frames import Frame
-from lexfed.data.reading.memory_tables import MemoryTable, TableSource
 from lexfed.data.reading.raw_columns import with_dates
-from lexfed.data.reading.table_files import read_file
+from lexfed.data.reading.table_sources import TableSource, files_of, read_source
 from lexfed.data.schema import Schema
 from lexfed.data.table import ColumnValues, Table
 
@@ -53,21 +53,19 @@ def raw_frames(
     `wanted` are columns of the schema and its keys; errors are noted in `problems`.
     """
     seen = set()
-    for source in sources:
-        if isinstance(source, MemoryTable):
-            continue
-        if source.resolve() in seen:
+    files = [f for each in sources if isinstance(each, Path) for f in files_of(each)]
+    for file in files:
+        if file.resolve() in seen:
             what = "the same file is listed twice"
-            problems.add("file-twice", what, file=str(source))
-        seen.add(source.resolve())
+            problems.add("file-twice", what, file=str(file))
+        seen.add(file.resolve())
     raw, written = _read_from(schema, wanted), schema.written
     frames = [
-        replace(source.read(raw, problems), written=written)
-        if isinstance(source, MemoryTable)
-        else read_file(source, raw, problems, written)
+        frame
         for source in sources
+        for frame in read_source(source, raw, problems, written)
     ]
-    return [with_dates(f, schema, problems) for f in frames if f is not None]
+    return [with_dates(frame, schema, problems) for frame in frames]
 
 
 def _read_from(schema: Schema, names: Collection[str]) -> list[str]:
@@ -173,13 +171,15 @@ def _table(
     rows = np.concatenate([frame.rows for frame in frames])
     file_codes = np.repeat(np.arange(len(frames), dtype=np.int64), lengths)
     files = tuple(frame.name for frame in frames)
+    sources = tuple(dict.fromkeys(frame.source for frame in frames))
+    source_codes = np.repeat([sources.index(frame.source) for frame in frames], lengths)
     if persons is None:
         # Without a key each row is a person; its place in its file is its key.
         persons = [f"{f}:{r}" for f, r in zip(file_codes, rows, strict=True)]
     codes: dict[str, int] = {}  # numbered in the order of first appearance
     numbered = [codes.setdefault(key, len(codes)) for key in persons]
     site_names, site_codes = (
-        (files, file_codes)
+        (sources, source_codes)
         if sites is None
         else np.unique(np.array(sites, dtype=str), return_inverse=True)
     )

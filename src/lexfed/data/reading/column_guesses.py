@@ -7,11 +7,12 @@ old or has a rare disease. Where two readings of a table fit, none is chosen.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,17 @@ from lexfed.data.file_format import (
     ThousandsMark,
 )
 from lexfed.data.problems import Problems
-from lexfed.data.reading.format_guess import guess_text_format
+from lexfed.data.reading.format_guess import common_text_format
 from lexfed.data.reading.frames import Frame, RawColumn
 from lexfed.data.reading.packed_files import DamagedArchive
-from lexfed.data.reading.table_files import read_file
+from lexfed.data.reading.table_sources import TableSource, files_of, read_source
+from lexfed.data.reading.typed_cells.cell_columns import joined_frame
+from lexfed.data.reading.typed_cells.database_address import DEFAULT_DATABASE
 from lexfed.data.schema import ColumnKind, DeclaredKind
 from lexfed.data.written_values import written_date, written_number
 from lexfed.errors import ConfigError, Problem
 
+_TEXT = (*TEXT_SUFFIXES, *PACKED_SUFFIXES)
 _FEW = 20
 _OFTEN = 20
 _TRUTH = {"0", "1", "true", "false", "yes", "no"}
@@ -74,22 +78,33 @@ class TableGuess:
         columns: a guess for every column that has a name, in order.
         frame: the columns as they are. They are private, and for this machine only.
         notes: what was guessed or set aside, for the screen of who holds the data.
+        database: where its database is, for a table of one.
     """
 
     format: FileFormat
     columns: tuple[ColumnGuess, ...]
     frame: Frame
     notes: tuple[str, ...]
+    database: str = DEFAULT_DATABASE
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys of `[data]` that say where and how it is written."""
+        keys = self.format.to_dict()
+        if self.database != DEFAULT_DATABASE:
+            keys["database"] = self.database
+        return keys
 
 
 def guess_table(
-    path: Path,
+    source: TableSource,
     separator: SeparatorName | None = None,
     decimal: DecimalMark | None = None,
     dates: DateOrder | None = None,
     *,
     encoding: TextEncoding | None = None,
     header: bool | None = None,
+    sheet: str = "",
 ) -> TableGuess:
     """Return a guess at a table; what is stated is not guessed.
 
@@ -97,36 +112,39 @@ def guess_table(
         DataError: with every problem of the file; if it has no rows.
         ConfigError: with everything that two readings fit, and what decides it.
     """
-    problems, written = Problems(), PLAIN
-    if str(path).lower().endswith((*TEXT_SUFFIXES, *PACKED_SUFFIXES)):
+    problems, written = Problems(), replace(PLAIN, header=header is not False)
+    files = files_of(source) if isinstance(source, Path) else []
+    texts = [file for file in files if str(file).lower().endswith(_TEXT)]
+    if texts:
         with suppress(OSError, DamagedArchive):  # reading it says why
-            written = guess_text_format(path, separator, encoding, header)
-    frame = read_file(path, None, problems, written)
-    if frame is not None and not len(frame):
-        problems.add("no-rows", "there are no rows", file=str(path))
-    if frame is None or problems.kept:
-        raise problems.error()
-    return guess_frame(frame, written, decimal, dates)
+            written = common_text_format(texts, separator, encoding, header)
+    frames = read_source(source, None, problems, replace(written, sheet=sheet))
+    if frames and not any(map(len, frames)):
+        problems.add("no-rows", "there are no rows", file=frames[0].source)
+    problems.raise_if_any()
+    return guess_frames(frames, replace(written, sheet=sheet), decimal, dates)
 
 
-def guess_frame(
-    frame: Frame,
+def guess_frames(
+    frames: Sequence[Frame],
     written: FileFormat = PLAIN,
     decimal: DecimalMark | None = None,
     dates: DateOrder | None = None,
 ) -> TableGuess:
-    """Return a guess at a table that has been read.
+    """Return a guess at a table that has been read, in one part or in several.
 
     Raises:
         ConfigError: with everything that two readings fit, and what decides it.
     """
+    frame = joined_frame(frames)
     written = _completed(frame, written, decimal, dates)
+    frames = [replace(each, written=written) for each in frames]
     frame = replace(frame, written=written)
     kinds = {name: _kind(raw, written) for name, raw in frame.columns.items()}
     guesses = tuple(
         ColumnGuess(name, kind, _NOTES[kind]) for name, kind in kinds.items()
     )
-    return TableGuess(written, guesses, frame, _notes(frame, kinds))
+    return TableGuess(written, guesses, frame, _notes(frames, kinds))
 
 
 def _completed(
@@ -304,6 +322,8 @@ def _kind(raw: RawColumn, written: FileFormat) -> DeclaredKind:
         return raw.kind
     if raw.kind == "other" or not len(present):
         return "text"
+    if raw.kind == "number" and raw.unit:
+        return "number"
     if raw.kind == "number":
         return _number_or_key(present.astype(np.float64))
     cells = [str(value) for value in present if not written.is_missing(str(value))]
@@ -353,9 +373,14 @@ def _has_words(raw: RawColumn, written: FileFormat) -> bool:
     )
 
 
-def _notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> tuple[str, ...]:
-    written, notes = frame.written, []
-    for key in ("separator", "encoding", "decimal", "thousands", "dates"):
+def _notes(
+    frames: Sequence[Frame], kinds: Mapping[str, DeclaredKind]
+) -> tuple[str, ...]:
+    frame, notes = frames[0], []
+    written = frame.written
+    if frame.part_of:
+        notes.append(f"{len(frames)} files, one below the other")
+    for key in ("separator", "encoding", "decimal", "thousands", "dates", "sheet"):
         if getattr(written, key) != getattr(PLAIN, key):
             notes.append(f"{key}: {getattr(written, key)}")
     if not written.header:
@@ -363,6 +388,14 @@ def _notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> tuple[str, ...]:
     if any(map(_has_words, frame.columns.values(), repeat(written))):
         notes.append("cells such as `NA`, `?` or `-` count as missing")
     notes += [f"column {place} has no name: left out" for place in frame.unnamed]
+    for each in frames:
+        notes += _stray_notes(each, kinds)
+    return tuple(notes)
+
+
+def _stray_notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> Iterator[str]:
+    """Yield a note for each column of numbers that has other texts."""
+    written, file = frame.written, f" of `{frame.name}`" if frame.part_of else ""
     for name, raw in frame.columns.items():
         if kinds[name] != "number" or raw.kind != "text":
             continue
@@ -374,8 +407,7 @@ def _notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> tuple[str, ...]:
             if not missing and written_number(text, written) is None
         ]
         if rows:
-            notes.append(
-                f"column `{name}`: text among numbers, first in row {rows[0]}; correct "
-                "it, or list the word as `missing`"
+            yield (
+                f"column `{name}`: text among numbers, first in row {rows[0]}{file}; "
+                "correct it, or list the word as `missing`"
             )
-    return tuple(notes)

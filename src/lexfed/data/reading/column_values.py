@@ -143,7 +143,7 @@ def finite_numbers(raw: RawColumn, place: ColumnPlace) -> tuple[Floats, str | No
     """
     unit: str | None = ""
     if raw.kind == "number":
-        values = raw.values.astype(np.float64)
+        values, unit = raw.values.astype(np.float64), raw.unit
     elif raw.kind == "text":
         values, unreadable, units = _parsed(raw, place.frame.written)
         if unreadable.any():

@@ -71,6 +71,43 @@ def guess_text_format(
     return replace(written, header=header)
 
 
+def common_text_format(
+    paths: Sequence[Path],
+    separator: SeparatorName | None = None,
+    encoding: TextEncoding | None = None,
+    header: bool | None = None,
+) -> FileFormat:
+    """Return the format of files that are one table; see `guess_text_format`.
+
+    A file of plain letters is in every encoding that the others are in. Otherwise files
+    that are written in different ways raise `ConfigError`, which names one.
+    """
+    found = {
+        path: guess_text_format(path, separator, encoding, header) for path in paths
+    }
+    first = next(
+        (p for p, written in found.items() if written.encoding != PLAIN.encoding),
+        paths[0],
+    )
+    for path, written in found.items():
+        for key in ("separator", "encoding", "header"):
+            own, other = getattr(written, key), getattr(found[first], key)
+            plain = key == "encoding" and own == PLAIN.encoding and _is_ascii(path)
+            if own != other and not plain:
+                what = f"its {key} is `{own}`, that of `{first.name}` is `{other}`"
+                hint = "write all files of the table in one way"
+                raise ConfigError([Problem(str(path), what, hint)])
+    return found[first]
+
+
+def _is_ascii(path: Path) -> bool:
+    with unpacked(path) as stream:
+        while chunk := stream.read(SAMPLE_BYTES):
+            if not chunk.isascii():
+                return False
+    return True
+
+
 def _unclear(path: Path, what: str, option: str, example: str) -> ConfigError:
     hint = f"state it with `{option}`, for example `{option} {example}`"
     return ConfigError([Problem(str(path), what, hint)])

@@ -20,12 +20,13 @@ class RawColumn:
 
     `kind` is the type that the source gives; a CSV file only knows text. Values are
     stripped texts, numbers, truth values or `datetime64`, arbitrary where missing
-    (empty text, null).
+    (empty text, null). Numbers may have a unit that the source knows, such as `%`.
     """
 
     kind: RawKind
     values: NDArray[Any]
     missing: Bools
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Frame:
     """The columns read from one source, with row numbers as a person counts them there.
 
     `ignored` columns of the source were not asked for, `unnamed` ones, by their places
-    from 1, could not be; `written` says how its texts are to be understood.
+    from 1, could not be; `written` says how its texts are to be understood. `part_of`
+    names the source of which this is one file of several.
     """
 
     name: str
@@ -42,6 +44,12 @@ class Frame:
     ignored: tuple[str, ...] = ()
     written: FileFormat = PLAIN
     unnamed: tuple[int, ...] = ()
+    part_of: str = ""
+
+    @property
+    def source(self) -> str:
+        """The name of the source: that of the file, or of the files together."""
+        return self.part_of or self.name
 
     def __len__(self) -> int:
         return len(self.rows)

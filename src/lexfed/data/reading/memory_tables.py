@@ -9,7 +9,6 @@ them: with a digest anyone could check a guess of the whole table.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,7 +116,3 @@ class MemoryTable:
     def _texts(self, name: str) -> RawColumn:
         """Return objects of several types as texts, as a file would have them."""
         return array_column(np.fromiter(self.frame[name], object, count=self.length))
-
-
-TableSource = Path | MemoryTable
-"""Where rows are: in a file, or in the memory of the calling program."""

@@ -5,15 +5,27 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from lexfed.data.file_format import PARQUET_SUFFIXES, PLAIN, SUFFIXES, FileFormat
+from lexfed.data.file_format import (
+    EXCEL_SUFFIXES,
+    PARQUET_SUFFIXES,
+    PLAIN,
+    SUFFIXES,
+    FileFormat,
+)
 from lexfed.data.problems import Problems
 from lexfed.data.reading.delimited_files import read_delimited
 from lexfed.data.reading.frames import Frame
-from lexfed.data.reading.packed_files import (
-    DamagedArchive,
-)
+from lexfed.data.reading.packed_files import DamagedArchive
 from lexfed.data.reading.parquet_files import read_parquet
+from lexfed.data.reading.typed_cells.excel_files import read_excel
 from lexfed.plain_files import plain_or_link
+
+_OTHER_KINDS = dict.fromkeys(
+    (".xls", ".xlsb", ".xlsm", ".ods"), "save it as `.xlsx` or CSV"
+) | dict.fromkeys(
+    (".db", ".sqlite", ".sqlite3"),
+    "name a table, `sql:TABLE`, and the file as its database, `sqlite:///FILE`",
+)
 
 
 def is_parquet(path: Path) -> bool:
@@ -33,7 +45,9 @@ def read_file(
     """
     note = partial(problems.add, file=str(path))
     if not str(path).lower().endswith(SUFFIXES):
-        note("file-kind", f"unknown kind of file, known: {', '.join(SUFFIXES)}")
+        hint = _OTHER_KINDS.get(path.suffix.lower(), "")
+        what = f"unknown kind of file, known: {', '.join(SUFFIXES)}"
+        note("file-kind", what, hint=hint)
         return None
     if path.is_dir():
         note("file-folder", "is a folder, not a file")
@@ -43,6 +57,8 @@ def read_file(
         open(path, "rb", opener=plain_or_link).close()
         if is_parquet(path):
             return read_parquet(path, wanted, problems, written)
+        if path.suffix.lower() in EXCEL_SUFFIXES:
+            return read_excel(path, wanted, problems, written)
         return read_delimited(path, wanted, problems, written)
     except FileNotFoundError:
         note("file-not-found", "file not found")

@@ -111,8 +111,9 @@ def _added(
     found: AddedColumns = {}
     if config.data.sites is not None and config.data.sites.files is not None:
         name = _free("site", schema)
-        pairs = zip(frames, sites, strict=True)
-        found[name] = [[site] * len(frame) for frame, site in pairs]
+        sources = dict.fromkeys(frame.source for frame in frames)
+        site_of = dict(zip(sources, sites, strict=True))
+        found[name] = [[site_of[frame.source]] * len(frame) for frame in frames]
     age = _column_of("age", schema)
     if age is not None and age.kind == "number":
         bands = [[_band(text) for text in _texts(f.columns[age.name])] for f in frames]

@@ -6,10 +6,11 @@
     data CSV      the header gives names; the first rows are a sample of values;
                   also compressed, as `.csv.gz` or in a `.zip`, and separated otherwise
     .parquet      names, types, descriptions in the metadata, a sample of values
+    .xlsx         names and a sample of values, as of a table `sql:NAME` of a database
     .sql          `CREATE TABLE` statements, see `sql_schemas`
 
 Values are read on this machine and stay in memory: they are never logged, printed or
-sent. Only the standard library is needed, except for Parquet.
+sent.
 """
 
 import csv
@@ -18,15 +19,27 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
-from lexfed.data.file_format import MARKS, PLAIN, FileFormat, SeparatorName
+from lexfed.data.file_format import (
+    EXCEL_SUFFIXES,
+    MARKS,
+    PLAIN,
+    FileFormat,
+    SeparatorName,
+)
+from lexfed.data.problems import Problems
 from lexfed.data.reading.column_names import numbered_names
 from lexfed.data.reading.format_guess import guess_text_format
 from lexfed.data.reading.packed_files import DamagedArchive, unpacked
+from lexfed.data.reading.typed_cells.database_address import SQL, is_database_source
 from lexfed.errors import ConfigError, DataError, Problem, system_reason
 from lexfed.law.tagger.sql_schemas import columns_of_sql
 from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.visible_text import hidden_in, visible
+
+if TYPE_CHECKING:
+    from lexfed.data.reading.typed_cells.database_tables import DatabaseTable
 
 SAMPLE = 200
 """Rows of a data file that are looked at."""
@@ -34,19 +47,34 @@ SAMPLE = 200
 _SAMPLE_BYTES = 16 * 1024 * 1024
 _FIELDS = ("table", "column", "description", "dtype")
 _MOST_PROBLEMS = 20
-_ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz|\.zip)?|zip|parquet|pq)$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"\.((csv|tsv|txt)(\.gz|\.zip)?|zip|parquet|pq|xlsx)$", re.IGNORECASE
+)
+_WILD = re.compile(r"[-_ ]*([*?]|\[[^\]]*\])[-_ ]*")
 
 
 def read_columns(
-    path: Path, sample: int = SAMPLE, written: FileFormat | None = None
+    source: "Path | DatabaseTable",
+    sample: int = SAMPLE,
+    written: FileFormat | None = None,
 ) -> tuple[DescribedColumn, ...]:
-    """Return the columns of a CSV, TSV, Parquet or SQL file, recognised by its name.
+    """Return the columns of a source: a file, recognised by its name, or a table.
 
     Values are sampled from the first `sample` rows; with 0 columns have names only. How
-    a file is `written` is guessed where nobody says it. A file without columns that
-    could be tagged raises `DataError`; columns without a name are left out.
+    a file is `written` is guessed where nobody says it; of several files by a pattern
+    the first one is looked at. A file without columns that could be tagged raises
+    `DataError`; columns without a name are left out.
     """
+    if not isinstance(source, Path):
+        return _typed(source, sample, written)
+    path = source
+    if "*" in path.name or "?" in path.name:
+        from lexfed.data.reading.table_sources import files_of
+
+        path = next(iter(files_of(source)), source)
     kind = path.suffix.lower()
+    if kind in EXCEL_SUFFIXES:
+        return _typed(path, sample, written)
     if kind in (".parquet", ".pq"):
         return _parquet(path, sample)
     if kind in (".sql", ".ddl"):
@@ -88,8 +116,11 @@ def checked_columns(
 
 
 def table_name(path: PurePath) -> str:
-    """Return the name of a data file's table: the file's name without its ending."""
-    return _ENDING.sub("", path.name)
+    """Return the name of a source's table: the file's name without its ending."""
+    name = path.name
+    if is_database_source(name):
+        return name.removeprefix(SQL).rpartition(".")[2]
+    return _WILD.sub("", _ENDING.sub("", name))
 
 
 def _problem(column: DescribedColumn, seen: set[tuple[str, str]]) -> str:
@@ -168,6 +199,34 @@ def _table(path: Path, sample: int, written: FileFormat) -> tuple[DescribedColum
         column = DescribedColumn(table_name(path), name, "", "", values)
         found.append((column, f"{path}:1", f"field {at + 1}: "))
     return _checked(found, path)
+
+
+def _typed(
+    source: "Path | DatabaseTable", sample: int, written: FileFormat | None
+) -> tuple[DescribedColumn, ...]:
+    """Return the columns of a workbook or database, or raise their problems."""
+    # Imported here, with NumPy: the tagger itself needs neither.
+    from lexfed.data.reading.table_files import read_file
+    from lexfed.data.reading.typed_cells.cell_columns import texts_of_cells
+
+    problems = Problems()
+    if isinstance(source, Path):
+        frame = read_file(source, None, problems, written or PLAIN)
+    else:
+        frame = source.read(None, problems, written or PLAIN, sample or 1)
+    problems.raise_if_any()
+    if frame is None:
+        return _checked([], str(source))
+    table = table_name(PurePath(frame.name))
+    return checked_columns(
+        [
+            DescribedColumn(
+                table, name, "", "", texts_of_cells(raw)[:sample] if sample else None
+            )
+            for name, raw in frame.columns.items()
+        ],
+        frame.name,
+    )
 
 
 def _parquet(path: Path, sample: int) -> tuple[DescribedColumn, ...]:

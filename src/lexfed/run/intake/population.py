@@ -42,7 +42,8 @@ from lexfed.data.people.unit_blocks import (
     keys_of_rows,
 )
 from lexfed.data.reading.checked_tables import read_files, read_frames
-from lexfed.data.reading.memory_tables import MemoryTable, TableSource
+from lexfed.data.reading.memory_tables import MemoryTable
+from lexfed.data.reading.table_sources import TableSource, table_source
 from lexfed.data.table import BentValues, Table
 from lexfed.durable import write_privately
 from lexfed.errors import ConfigError, Problem, RunFolderError
@@ -313,7 +314,9 @@ def data_sources(
     ]
     if problems:
         raise ConfigError(problems)
-    return [given.get(file) or base / file for file in files]
+    return [
+        given.get(file) or table_source(file, base, data.database) for file in files
+    ]
 
 
 def used_columns(

@@ -15,7 +15,7 @@ import torch
 from lexfed.arrays import Floats
 from lexfed.data.encoding import Encoding, decode_target, encode
 from lexfed.data.reading.checked_tables import read_inputs
-from lexfed.data.reading.memory_tables import TableSource
+from lexfed.data.reading.table_sources import TableSource
 from lexfed.data.table import BentValues
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss

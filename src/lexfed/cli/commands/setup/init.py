@@ -5,8 +5,9 @@ import math
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -16,7 +17,19 @@ from lexfed.cli.commands.setup.first_questions import TerminalAnswers, on_termin
 from lexfed.cli.options import DEFAULT
 from lexfed.cli.output import exists_already, write_new
 from lexfed.cli.progress import INTERRUPTED
-from lexfed.data.file_format import DateOrder, DecimalMark, SeparatorName
+from lexfed.data.file_format import (
+    DateOrder,
+    DecimalMark,
+    SeparatorName,
+    TextEncoding,
+)
+from lexfed.data.reading.typed_cells.database_address import (
+    DEFAULT_DATABASE,
+    SQL,
+    WrongAddress,
+    require_stated,
+    require_table_name,
+)
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
@@ -28,7 +41,8 @@ if TYPE_CHECKING:
 
 def init(
     table: Annotated[
-        Path | None, Argument(help="A CSV or Parquet file.", readable=False)
+        Path | None,
+        Argument(help="A CSV, Excel or Parquet file, or sql:TABLE.", readable=False),
     ] = None,
     target: Annotated[
         str | None, Option(metavar="COLUMN", help="The column to predict.")
@@ -66,6 +80,19 @@ def init(
     dates: Annotated[
         DateOrder | None, Option(help="What stands first in a date.")
     ] = None,
+    encoding: Annotated[
+        TextEncoding | None, Option(help="Encoding of the text of a file.")
+    ] = None,
+    header: Annotated[
+        Literal["yes", "no"] | None, Option(help="Whether the first line has names.")
+    ] = None,
+    sheet: Annotated[
+        str | None, Option(metavar="NAME", help="The sheet of a workbook.")
+    ] = None,
+    database: Annotated[
+        str | None,
+        Option(metavar="env:NAME|URL", help="Where a database is; no passwords."),
+    ] = None,
     yes: Annotated[
         bool, Option("--yes", help="Ask nothing: take every default, and list it.")
     ] = False,
@@ -91,30 +118,74 @@ def init(
         # Paths in a configuration are relative to its folder.
         from lexfed.config.drafting.table_draft import DraftRequest
 
-        source = table if table.is_absolute() else os.path.relpath(table, place.parent)
-        found = _read(table, separator, decimal, dates)
+        in_database = str(table).startswith(SQL)
+        stated = _StatedFormat(
+            separator, decimal, dates, encoding, header, sheet, database
+        )
+        source = str(table)
+        if not in_database and not table.is_absolute():
+            source = os.path.relpath(table, place.parent)
+        found = _read(table, place.parent, stated)
         if target is None and not yes and not on_terminal():
-            _write_open(place, str(source), found)
+            _write_open(place, source, found)
             return
         request = DraftRequest(
-            table, str(source), target, _listed(classes), _range(target_range), person,
+            table, source, target, _listed(classes), _range(target_range), person,
             sites, _listed(site_names), units, epsilon,
         )  # fmt: skip
         _write_draft(place, request, found, yes)
 
 
-def _read(
-    table: Path,
-    separator: SeparatorName | None,
-    decimal: DecimalMark | None,
-    dates: DateOrder | None,
-) -> "TableGuess":
-    from lexfed.data.reading.column_guesses import guess_table
+@dataclass(frozen=True)
+class _StatedFormat:
+    """What options say of how and where a table is written."""
 
-    found = guess_table(table, separator, decimal, dates)
+    separator: SeparatorName | None
+    decimal: DecimalMark | None
+    dates: DateOrder | None
+    encoding: TextEncoding | None
+    header: Literal["yes", "no"] | None
+    sheet: str | None
+    database: str | None
+
+
+def _read(table: Path, base: Path, stated: _StatedFormat) -> "TableGuess":
+    from lexfed.data.reading.column_guesses import guess_table
+    from lexfed.data.reading.table_sources import table_source
+
+    _require_source(str(table), stated)
+    database = stated.database or DEFAULT_DATABASE
+    # A path is as it is typed; that of a database is as the configuration has it.
+    in_database = str(table).startswith(SQL)
+    source = table_source(table, base if in_database else None, database)
+    found = guess_table(
+        source, stated.separator, stated.decimal, stated.dates,
+        encoding=stated.encoding, header=_TRUTH.get(stated.header),
+        sheet=stated.sheet or "",
+    )  # fmt: skip
     for note in found.notes:
         talk.say(f"  {note}")
-    return found
+    return replace(found, database=database)
+
+
+_TRUTH: Mapping[str | None, bool] = {"yes": True, "no": False}
+
+
+def _require_source(table: str, stated: _StatedFormat) -> None:
+    """Refuse what is no source, before anything of it is shown."""
+    try:
+        if "://" in table:
+            what = "a URL where a file or table belongs"
+            raise WrongAddress(what, "`lexfed init sql:TABLE --database env:NAME`")
+        if stated.database is not None:
+            if not table.startswith(SQL):
+                what = "`--database` needs a table of it"
+                raise WrongAddress(what, "`lexfed init sql:TABLE --database env:NAME`")
+            require_stated(stated.database)
+        if table.startswith(SQL):
+            require_table_name(table)
+    except WrongAddress as error:
+        raise ConfigError([Problem("", str(error), error.hint)]) from None
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
@@ -141,7 +212,7 @@ def _write_open(out: Path, source: str, found: "TableGuess") -> None:
     from lexfed.config import scaffold
 
     columns = [(guess.name, guess.kind) for guess in found.columns]
-    write_new(out, scaffold(source, columns, found.format.to_dict()))
+    write_new(out, scaffold(source, columns, found.keys))
     shown = "" if str(out) == "lexfed.toml" else f"{out} "
     talk.say(
         f"wrote {out}: {len(columns)} columns, only their names and kinds\n"

@@ -51,7 +51,7 @@ def tag(
         list[str] | None,
         Argument(
             metavar="FILE|NAME",
-            help="A CSV, Parquet or SQL file, or a configuration, which is the "
+            help="A CSV, Excel, Parquet or SQL file, or a configuration, which is the "
             "default; with --accept the columns to accept.",
         ),
     ] = None,

@@ -80,7 +80,9 @@ def run(
 
 def predict(
     folder: Annotated[Path, Argument(help="Folder of a finished run.", readable=False)],
-    table: Annotated[Path, Argument(help="A CSV or Parquet file.", readable=False)],
+    table: Annotated[
+        Path, Argument(help="A table: a file, or sql:TABLE.", readable=False)
+    ],
     tiers: Annotated[
         str, Option(help="Most sensitive tier to read: later towers are left out.")
     ] = "special",

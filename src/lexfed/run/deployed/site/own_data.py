@@ -13,6 +13,7 @@ from lexfed.data.people.lots import LotKeys, Split, split_by_person
 from lexfed.data.people.unit_blocks import SiteData, UnitBlock, cap_records, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_files
+from lexfed.data.reading.table_sources import table_source
 from lexfed.data.table import Table
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.deployed.terms.bundle import Bundle
@@ -44,17 +45,23 @@ class OwnData:
 def read_own_data(
     bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, coins: LotKeys
 ) -> OwnData:
-    """Read a site's file; `base` has the files that the configuration names."""
+    """Read a site's file or table; `base` has files that the configuration names.
+
+    Where a database is, the site says itself: nobody else may make it connect.
+    """
     config, raw = bundle.config, bundle.profile is not None
+    source = table_source(data)
     if raw:
         encoding, problems = build_encoding(tagged.schema, tagged.tiers()), Problems()
         columns = profiled_columns(bundle.opened, encoding)
-        frames = raw_frames([data], tagged.schema, columns_to_read(encoding), problems)
+        frames = raw_frames(
+            [source], tagged.schema, columns_to_read(encoding), problems
+        )
         table = raw_table(bundle.opened, frames, tagged.schema, columns, problems)
     else:
         _, names = used_columns(config, tagged, base)
         strict = config.data.strict
-        table = read_files([data], tagged.schema, strict=strict, columns=names)
+        table = read_files([source], tagged.schema, strict=strict, columns=names)
     cap = records_per_person_of(config)
     here = np.zeros(len(table), dtype=np.int64)
     table = cap_records(table, here, cap, config.data.excess_records).table
