@@ -21,7 +21,10 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, overload
 
-from lexfed.data.reading.typed_cells.database_address import is_database_source
+from lexfed.data.reading.typed_cells.database_address import (
+    is_database_source,
+    looks_like_url,
+)
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
@@ -211,7 +214,7 @@ def tagged_columns(
 
 
 def _source(stated: str | Path) -> "Path | DatabaseTable":
-    if not is_database_source(str(stated)):
+    if not (is_database_source(str(stated)) or looks_like_url(str(stated))):
         return Path(stated)
     # Imported here, with NumPy: tagging a schema needs neither.
     from lexfed.data.reading.table_sources import table_source

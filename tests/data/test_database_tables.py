@@ -16,10 +16,12 @@ from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.reading.column_guesses import guess_table
 from lexfed.data.reading.frames import Frame
 from lexfed.data.reading.typed_cells import database_tables
+from lexfed.data.reading.typed_cells.cell_columns import column_of_cells
 from lexfed.data.reading.typed_cells.database_address import (
     DatabaseAddress,
     WrongAddress,
     looks_like_url,
+    may_hold_password,
     require_stated,
     require_table_name,
 )
@@ -143,15 +145,15 @@ def test_nested_columns_are_refused_by_name(tables: Server) -> None:
 def test_a_long_table_is_read_in_batches(
     tables: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = []
-    real = database_tables.column_of_cells
+    sizes, place = [], "lexfed.data.reading.typed_cells.database_tables.column_of_cells"
+    real = column_of_cells
 
     def counted(cells: Any) -> Any:
         raw = real(cells)
         sizes.append(len(raw.values))
         return raw
 
-    monkeypatch.setattr(database_tables, "column_of_cells", counted)
+    monkeypatch.setattr(place, counted)
     frame = frame_of("sql:long")
     assert sorted(frame.columns["n"].values.tolist()) == list(range(1, 12_001))
     assert max(sizes) == 5_000
@@ -290,8 +292,12 @@ def test_addresses_are_stated_without_passwords() -> None:
     assert "swordfish" not in repr(DatabaseAddress.of("env:X", base, known))
     with pytest.raises(WrongAddress, match="`Y` is not set"):
         DatabaseAddress.of("env:Y", base, known)
-    assert looks_like_url("postgresql://u:p@h/d")
-    assert not looks_like_url("a@b.csv")
+    for url in ("postgresql://u:p@h/d", "postgresql:/u:p@h/d", "sqlite:///a.db"):
+        assert looks_like_url(url)
+    for file in ("a@b.csv", "C:/data/a.csv", "synthetic:hospital", "a:/b/c.csv"):
+        assert not looks_like_url(file)
+    assert may_hold_password(" see postgresql://u:p@h/d")
+    assert not may_hold_password("see https://example.org/a")
 
 
 @pytest.mark.parametrize(

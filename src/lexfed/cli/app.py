@@ -148,7 +148,11 @@ def _wrong_usage(error: Any) -> int:
         return 2
     command = error.ctx.command_path if error.ctx is not None else "lexfed"
     message = message[:1].lower() + message[1:].rstrip(".")
-    return _failed(LexfedError(message, f"`{command} --help` shows the options"), 2)
+    hint = f"`{command} --help` shows the options"
+    if "extra argument" in message and "." in message:
+        # The shell has put the names of files in the place of a pattern.
+        hint += '; for several files put the pattern in quotes, "visits-*.csv"'
+    return _failed(LexfedError(message, hint), 2)
 
 
 def _drop_stdout() -> None:

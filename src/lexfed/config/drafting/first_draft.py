@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lexfed.config.text.wording import dotted, quoted
 from lexfed.data.schema import DeclaredKind
+from lexfed.law.tagger.column_files import table_name
 from lexfed.terms import FRAME
 from lexfed.visible_text import visible
 
@@ -110,7 +111,8 @@ class ConfigurationDraft:
             It is valid TOML and names every column once, whatever its name.
             It does not pass `lexfed check` before every `"?"` is replaced.
         """
-        stem = PurePath(self.source.removeprefix(FRAME)).name.partition(".")[0]
+        source = PurePath(self.source.removeprefix(FRAME))
+        stem = table_name(source).partition(".")[0]
         run = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("._-")[:64] or "run"
         return _template("new").format(
             name=quoted(run),

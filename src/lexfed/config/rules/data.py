@@ -102,17 +102,11 @@ def readable(path: KeyPath, source: str, built_in: bool = True) -> Iterator[Find
         if not name or not {"/", "\\"}.isdisjoint(name):
             what = f": expected a name after `{FRAME}`, without slashes"
             yield about(path, what, f"for example `{FRAME}patients`")
-    elif is_database_source(source):
+    elif is_database_source(source) or looks_like_url(source):
         try:
             require_table_name(source)
-        except WrongAddress as error:
+        except WrongAddress as error:  # it does not repeat a password
             yield about(path, f": {error}", error.hint)
-    elif looks_like_url(source) or "://" in source:
-        # It may hold a password, so it is not repeated.
-        what = ": a URL where a file or table belongs"
-        hint = 'name the table, `source = "sql:TABLE"`, and put the URL into an '
-        hint += "environment variable: `database` under `[data]` says which"
-        yield about(path, what, hint)
     elif not source.lower().endswith(SUFFIXES):
         hint = f"use a file that ends in {listed(SUFFIXES)}"
         if built_in:

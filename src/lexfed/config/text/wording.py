@@ -14,7 +14,7 @@ from datetime import date, datetime
 from typing import Any
 
 from lexfed.config.text.positions import KeyPath
-from lexfed.data.reading.typed_cells.database_address import looks_like_url
+from lexfed.data.reading.typed_cells.database_address import may_hold_password
 
 SchemaNode = Mapping[str, Any]
 """A node of a JSON schema."""
@@ -68,8 +68,8 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
-        if looks_like_url(value):
-            return "a URL"  # it may hold a password
+        if may_hold_password(value):
+            return "a URL"
         return f"`{quoted(value if len(value) <= 60 else value[:57] + '...')}`"
     if isinstance(value, int | float):
         # Python refuses to print integers of thousands of digits.
@@ -189,9 +189,16 @@ def _bounds(node: SchemaNode, value: object) -> str:
     return f" {' and '.join(parts)}" if parts else ""
 
 
+def _texts(value: object) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, str)]
+
+
 def type_hint(node: SchemaNode, path: KeyPath, value: object) -> str:
     """Say what to type when the value is right but written wrongly."""
     if not path or isinstance(path[-1], int):
+        return ""
+    if any(may_hold_password(v) for v in _texts(value)):
         return ""
     kind, key = node.get("type"), dotted(path[-1:])
     if isinstance(value, str):

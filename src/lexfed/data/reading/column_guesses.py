@@ -385,7 +385,8 @@ def _notes(
             notes.append(f"{key}: {getattr(written, key)}")
     if not written.header:
         notes.append("no header: columns are called `column_1`, `column_2`, ...")
-    if any(map(_has_words, frame.columns.values(), repeat(written))):
+    cells = (raw for each in frames for raw in each.columns.values())
+    if any(map(_has_words, cells, repeat(written))):
         notes.append("cells such as `NA`, `?` or `-` count as missing")
     notes += [f"column {place} has no name: left out" for place in frame.unnamed]
     for each in frames:

@@ -20,9 +20,13 @@ from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.data.reading.table_files import read_file
 from lexfed.data.reading.typed_cells.database_address import (
     DEFAULT_DATABASE,
+    WrongAddress,
     is_database_source,
+    require_no_url,
+    require_table_name,
 )
 from lexfed.data.reading.typed_cells.database_tables import DatabaseTable
+from lexfed.errors import ConfigError, Problem
 
 TableSource = Path | MemoryTable | DatabaseTable
 """Where rows are. A path may be a pattern."""
@@ -34,7 +38,16 @@ _MOST_NAMED = 5
 def table_source(
     stated: str | Path, base: Path | None = None, database: str = DEFAULT_DATABASE
 ) -> Path | DatabaseTable:
-    """Return the source that a text names; its paths are relative to `base`."""
+    """Return the source that a text names; its paths are relative to `base`.
+
+    `ConfigError` tells that it is a URL, or no name of a table.
+    """
+    try:
+        require_no_url(str(stated))
+        if is_database_source(str(stated)):
+            require_table_name(str(stated))
+    except WrongAddress as error:
+        raise ConfigError([Problem("", str(error), error.hint)]) from None
     if is_database_source(str(stated)):
         return DatabaseTable(str(stated), database, base or Path())
     return Path(stated) if base is None else base / stated

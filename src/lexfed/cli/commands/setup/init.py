@@ -27,8 +27,8 @@ from lexfed.data.reading.typed_cells.database_address import (
     DEFAULT_DATABASE,
     SQL,
     WrongAddress,
+    require_no_url,
     require_stated,
-    require_table_name,
 )
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
@@ -174,16 +174,12 @@ _TRUTH: Mapping[str | None, bool] = {"yes": True, "no": False}
 def _require_source(table: str, stated: _StatedFormat) -> None:
     """Refuse what is no source, before anything of it is shown."""
     try:
-        if "://" in table:
-            what = "a URL where a file or table belongs"
-            raise WrongAddress(what, "`lexfed init sql:TABLE --database env:NAME`")
+        require_no_url(table)
         if stated.database is not None:
             if not table.startswith(SQL):
                 what = "`--database` needs a table of it"
                 raise WrongAddress(what, "`lexfed init sql:TABLE --database env:NAME`")
             require_stated(stated.database)
-        if table.startswith(SQL):
-            require_table_name(table)
     except WrongAddress as error:
         raise ConfigError([Problem("", str(error), error.hint)]) from None
 

@@ -50,23 +50,37 @@ def is_database_source(source: str) -> bool:
     return source.startswith(SQL)
 
 
-def looks_like_url(text: str) -> bool:
-    """Return True for a text that could be a URL with a password."""
-    return re.search(r"[A-Za-z0-9+]:/", text) is not None and "@" in text
+def looks_like_url(source: str) -> bool:
+    """Return True for a URL where a source belongs, also as a path shortens it."""
+    return re.match(rf"({SQL})?[A-Za-z][A-Za-z0-9+.]+:/", source) is not None
+
+
+def may_hold_password(text: str) -> bool:
+    """Return True for a text that could be a URL with a password; show none."""
+    return re.search(r"[A-Za-z0-9+.]{2}:/", text) is not None and (
+        "@" in text or "?" in text
+    )
+
+
+def require_no_url(source: str) -> None:
+    """Raise `WrongAddress` for a URL where a source belongs."""
+    if looks_like_url(source):
+        what = "a URL where a file or a table belongs"
+        hint = "name a table of the database, `sql:TABLE`, and put its URL into "
+        hint += "`LEXFED_DATABASE` or another environment variable"
+        raise WrongAddress(what, hint)
 
 
 def require_table_name(source: str) -> tuple[str | None, str]:
     """Return schema, if one is named, and table of a source; or `WrongAddress`."""
+    require_no_url(source)
     name = source.removeprefix(SQL)
-    if "/" in name:
-        what = "names a database where a table belongs"
-        raise WrongAddress(what, f'name the table, `source = "sql:TABLE"`; {_EXAMPLE}')
     schema, dot, table = name.rpartition(".")
     if (
         not table
         or (dot and not schema)
         or "." in schema
-        or re.search(r"[\s;()]", name)
+        or re.search(r"[\s;()/]", name)
     ):
         what = "expected a table or a view, `sql:TABLE` or `sql:SCHEMA.TABLE`"
         hint = "for rows that a statement selects, make a view of it and name that"
