@@ -190,6 +190,28 @@ def test_a_site_needs_its_data(lexfed: Lexfed, enrolled: Path) -> None:
     said = lexfed("site", "start", "trial/north", "--data", "nowhere.csv")
     assert said.code == 2
     assert "--data: `nowhere.csv` is not a file" in said.err
+    said = lexfed("site", "start", "trial/north", "--data", "nowhere-*.csv")
+    assert "--data: `nowhere-*.csv` is not a file" in said.err
+
+
+@pytest.mark.parametrize(
+    ("source", "url", "message"),
+    [
+        ("sql:visits", "", "`LEXFED_DATABASE` is not set"),
+        ("sql:visits", "sqlite:///a.db", "the path of the SQLite file is relative"),
+        ("sql:a b", "sqlite:////a.db", "expected a table or a view"),
+        ("postgresql://u:swordfish@h/d", "", "a URL where a file or a table belongs"),
+    ],
+)
+def test_a_site_names_its_own_database(
+    lexfed: Lexfed, enrolled: Path, source: str, url: str, message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LEXFED_DATABASE", url)
+    said = lexfed("site", "start", "trial/north", "--data", source)
+    assert said.code == 2
+    assert message in said.err
+    assert "swordfish" not in said.err
 
 
 def test_a_weak_kit_does_not_start(lexfed: Lexfed, enrolled: Path) -> None:

@@ -2,9 +2,11 @@
 """Joining: who is asked, what a site says about itself, and when it says nothing."""
 
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from lexfed.errors import AuditError, ConfigError, RunFolderError
@@ -75,6 +77,42 @@ def test_a_site_says_what_it_is(world: World) -> None:
     assert bytes.fromhex(said.key) == world.signer("south").public
     assert (said.epsilon, said.caps) == (None, {})
     assert asking.join("south") == asking.statements["south"]
+
+
+def test_a_site_may_have_its_rows_in_any_source(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has a database, one a workbook, one several files; each says 60 persons."""
+    lines = {
+        name: [line.split(",") for line in world.data(name).read_text().split()]
+        for name in SITES
+    }
+    database = world.folder / "north.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute(f"CREATE TABLE rows ({', '.join(lines['north'][0])})")
+        insert = "INSERT INTO rows VALUES (?, ?, ?, ?)"
+        connection.executemany(insert, lines["north"][1:])
+    connection.close()
+    monkeypatch.setenv("LEXFED_DATABASE", f"sqlite:///{database}")
+    book = openpyxl.Workbook()
+    for number, line in enumerate(lines["south"]):
+        book.active.append([int(c) if number and c.isdigit() else c for c in line])
+    book.save(world.folder / "south.xlsx")
+    header, *rest = world.data("east").read_text().split()
+    for part in (0, 1):
+        file = world.folder / f"east-{part}.csv"
+        file.write_text("\n".join([header, *rest[part::2], ""]))
+    sources = {
+        "north": Path("sql:rows"), "south": world.folder / "south.xlsx",
+        "east": world.folder / "east-*.csv",
+    }  # fmt: skip
+    monkeypatch.setattr(World, "data", lambda _, name: sources[name])
+    asking = leader(world)
+    asking.join_all()
+    for name in SITES:
+        units = asking.said(name).units
+        assert units is not None
+        assert (units.train, units.test) == (60, 0)
 
 
 def test_where_numbers_of_persons_are_private_they_are_not_told(world: World) -> None:

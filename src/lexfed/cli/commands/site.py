@@ -103,11 +103,14 @@ def start(
 ) -> None:
     """Take part until stopped; the data stay here."""
     from lexfed.data.reading.table_sources import files_of
-    from lexfed.data.reading.typed_cells.database_address import is_database_source
+    from lexfed.data.reading.typed_cells.database_address import (
+        is_database_source,
+        looks_like_url,
+    )
 
     here = _site(kit)
     in_database = is_database_source(str(data))
-    if in_database:
+    if in_database or looks_like_url(str(data)):
         _require_table(str(data))
     elif not any(file.is_file() for file in files_of(data)):
         hint = "name this site's file, or `sql:TABLE` for a table of a database"

@@ -173,15 +173,17 @@ _TRUTH: Mapping[str | None, bool] = {"yes": True, "no": False}
 
 def _require_source(table: str, stated: _StatedFormat) -> None:
     """Refuse what is no source, before anything of it is shown."""
+    where = ""
     try:
         require_no_url(table)
+        where = "`--database`"
         if stated.database is not None:
             if not table.startswith(SQL):
-                what = "`--database` needs a table of it"
+                what = "needs a table of it"
                 raise WrongAddress(what, "`lexfed init sql:TABLE --database env:NAME`")
             require_stated(stated.database)
     except WrongAddress as error:
-        raise ConfigError([Problem("", str(error), error.hint)]) from None
+        raise ConfigError([Problem(where, str(error), error.hint)]) from None
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
