@@ -34,7 +34,7 @@ CONFIGURATION = {
     "no-tag": (('bmi = { tier = "special", reason = "health" }\n', ""),),
     "missing-file": (("patients.csv", "nofile.csv"),),
     "folder": (("patients.csv", "folder.csv"),),
-    "strange-file": (("patients.csv", "patients.xlsx"),),
+    "strange-file": (("patients.csv", "patients.ods"),),
     "out-is-a-file": (("seed = 3", 'seed = 3\nout = "patients.csv"'),),
     "out-below-a-file": (("seed = 3", 'seed = 3\nout = "patients.csv/run"'),),
     "out-is-foreign": (("seed = 3", 'seed = 3\nout = "folder.csv"'),),

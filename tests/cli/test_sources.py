@@ -88,7 +88,7 @@ def url() -> Iterator[str]:
         pytest.skip(MISSING)
     with running_server() as server:
         server.execute(
-            "CREATE TABLE visits (patient_id text, age int, systolic_pressure int, "
+            "CREATE TABLE visits (patient_id text, age int, systolic_pressure int, "  # noqa: S608 (rows of this test)
             "sex text, readmitted text); GRANT SELECT ON visits TO reader; "
             "INSERT INTO visits VALUES " + ", ".join(map(str, rows_of()))
         )

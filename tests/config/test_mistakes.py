@@ -84,7 +84,7 @@ MISTAKES = {
     "two keys on a line": ("epsilon = 2.0\n", "epsilon = 2.0 "),
     "no equals sign": ("epsilon = 2.0", "epsilon: 2.0"),
     "unknown built-in source": ('"patients.csv"', '"synthetic:hospitl"'),
-    "unknown ending": ('"patients.csv"', '"patients.xlsx"'),
+    "unknown ending": ('"patients.csv"', '"patients.ods"'),
     "source of a later version": ('"patients.csv"', '"openml:31"'),
     "no source": ('source = "patients.csv"\n', ""),
     "no target": ('target = "readmitted"\n', ""),

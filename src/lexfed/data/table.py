@@ -61,6 +61,7 @@ class Table:
             data, never for a claim, a model or others.
         undeclared: number of values of a column that are not in its declared list.
         ignored: columns of the sources that are not declared; they were not read.
+        file_sources: the source of each file, where one source has several.
     """
 
     schema: Schema
@@ -75,6 +76,7 @@ class Table:
     clamped: Mapping[str, int] = field(default_factory=dict)
     undeclared: Mapping[str, int] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    file_sources: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)

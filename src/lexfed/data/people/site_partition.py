@@ -83,9 +83,12 @@ def partition_by_column(table: Table, names: Sequence[str]) -> Partition:
 
 def partition_by_files(table: Table) -> Partition:
     """Return one site for each source, named after it: a file or a data frame."""
-    stems = [_stem(source) for source in table.site_names]
-    unique = stems if len(set(stems)) == len(stems) else list(table.site_names)
-    return _grouped(table.sites, tuple(unique))
+    of_files = table.file_sources or table.files
+    sources = list(dict.fromkeys(of_files))
+    stems = [_stem(source) for source in sources]
+    unique = stems if len(set(stems)) == len(stems) else sources
+    places = np.array([sources.index(each) for each in of_files], dtype=np.int64)
+    return _grouped(places[table.file_codes], tuple(unique))
 
 
 def _stem(file: str) -> str:

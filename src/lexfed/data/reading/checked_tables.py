@@ -190,6 +190,7 @@ def _table(
         rows=rows, file_codes=file_codes, files=files, clamped=clamped,
         undeclared=undeclared,
         ignored=tuple(sorted({n for frame in frames for n in frame.ignored})),
+        file_sources=tuple(frame.source for frame in frames),
     )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def init(
         DateOrder | None, Option(help="What stands first in a date.")
     ] = None,
     encoding: Annotated[
-        TextEncoding | None, Option(help="Encoding of the text of a file.")
+        TextEncoding | None,
+        Option(metavar="NAME", help="Encoding of a file, such as windows-1252."),
     ] = None,
     header: Annotated[
         Literal["yes", "no"] | None, Option(help="Whether the first line has names.")
