@@ -294,7 +294,8 @@ def test_addresses_are_stated_without_passwords() -> None:
         DatabaseAddress.of("env:Y", base, known)
     for url in ("postgresql://u:p@h/d", "postgresql:/u:p@h/d", "sqlite:///a.db"):
         assert looks_like_url(url)
-    for file in ("a@b.csv", "C:/data/a.csv", "synthetic:hospital", "a:/b/c.csv"):
+    for file in ("a@b.csv", "C:/data/a.csv", "synthetic:hospital", "a:/b/c.csv",
+                 "public:/folder/a@b.csv"):  # fmt: skip
         assert not looks_like_url(file)
     assert may_hold_password(" see postgresql://u:p@h/d")
     assert not may_hold_password("see https://example.org/a")

@@ -32,6 +32,11 @@ _SCHEMES = {
     "sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql",
     "postgresql+psycopg": "postgresql",
 }  # fmt: skip
+_SCHEME = "[A-Za-z][A-Za-z0-9+.]+"
+_URL = re.compile(
+    rf"(?:{SQL})?(?:{_SCHEME}://|{_SCHEME}:/[^/]*@|(?:sqlite|postgres|mysql|jdbc|https?)"
+    r"[A-Za-z0-9+.:]*:/)"
+)
 _EXAMPLE = (
     'write `database = "env:NAME"` and put the URL into that environment variable'
 )
@@ -52,7 +57,7 @@ def is_database_source(source: str) -> bool:
 
 def looks_like_url(source: str) -> bool:
     """Return True for a URL where a source belongs, also as a path shortens it."""
-    return re.match(rf"({SQL})?[A-Za-z][A-Za-z0-9+.]+:/", source) is not None
+    return _URL.match(source) is not None
 
 
 def may_hold_password(text: str) -> bool:
