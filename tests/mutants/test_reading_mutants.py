@@ -8,7 +8,7 @@ from typing import Any
 
 from lexfed.data import file_format, written_values
 from lexfed.data.file_format import FileFormat, TextEncoding
-from lexfed.data.reading import column_guesses, column_values, raw_columns
+from lexfed.data.reading import column_values, format_guess, raw_columns
 from lexfed.data.reading.format_guess import guess_text_format
 from support.mutant import Mutant, Patch, both_tests
 from support.table_reading import outcomes_of
@@ -63,14 +63,14 @@ def _western_text_is_taken_for_granted(patch: Patch) -> None:
         known: TextEncoding = encoding or "windows-1252"
         return guess_text_format(path, separator, known, header)
 
-    patch.setattr(column_guesses, "guess_text_format", guess)
+    patch.setattr(format_guess, "guess_text_format", guess)
 
 
 def _a_header_is_taken_for_granted(patch: Patch) -> None:
     def guess(path: Any, separator: Any, encoding: Any, header: Any) -> FileFormat:
         return guess_text_format(path, separator, encoding, True)
 
-    patch.setattr(column_guesses, "guess_text_format", guess)
+    patch.setattr(format_guess, "guess_text_format", guess)
 
 
 def _short_lines_are_filled(patch: Patch) -> None:

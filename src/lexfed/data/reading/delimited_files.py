@@ -89,8 +89,8 @@ def read_delimited(
         header, names = header[:-1], names[:-1]
     if len(longer) < len(lines) - (not written.header):
         what = f"{len(header) + 1} fields, the header has {len(header)}"
-        place: Place = {"file": str(path), "hint": _IN_QUOTES}
-        problems.add_rows("row-length", what, longer, **place)
+        where: Place = {"file": str(path), "hint": _IN_QUOTES}
+        problems.add_rows("row-length", what, longer, **where)
     columns = {
         name: text_column([record[place] for record in records])
         for place, name in enumerate(names)
