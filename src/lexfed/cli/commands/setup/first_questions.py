@@ -7,10 +7,12 @@ all further questions, and Ctrl-C ends without a file.
 
 import sys
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lexfed.cli import talk
-from lexfed.config.drafting.questions import Question
+
+if TYPE_CHECKING:
+    from lexfed.config.drafting.questions import Question
 
 T = TypeVar("T")
 
@@ -34,7 +36,7 @@ class TerminalAnswers:
         self.of_person = True
         talk.say("Enter takes the answer in brackets; ? says why; ! takes all further")
 
-    def ask(self, question: Question, read: Callable[[str], T]) -> T:
+    def ask(self, question: "Question", read: Callable[[str], T]) -> T:
         """Return the answer of the person, or the default once they have said `!`."""
         if question.default and not self.of_person:
             return read(question.default)
@@ -59,7 +61,7 @@ class TerminalAnswers:
         talk.say(f"  {text}")
 
 
-def _line(question: Question) -> str:
+def _line(question: "Question") -> str:
     default = f" [{question.default}]" if question.default else ""
     print(f"{question.text}{default}: ", end="", file=sys.stderr, flush=True)
     try:
