@@ -150,7 +150,8 @@ def test_what_is_open() -> None:
     assert is_open({})
     assert not is_open({"tier": "?", "reason": "known"})
     assert not is_open({"tier": "special", "reason": "?"})
-    assert not is_open("?")
+    assert is_open("?")
+    assert not is_open("special")
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
