@@ -51,7 +51,9 @@ def _as_then(text: str) -> str:
 
     def together(counts: re.Match[str]) -> str:
         shown, software, stated, people = map(int, counts.groups())
-        return f"{shown + stated} of {software + people} applicable ones at their ceiling"
+        return (
+            f"{shown + stated} of {software + people} applicable ones at their ceiling"
+        )
 
     return _RULES.sub(together, re.sub(r"; label [0-9.]+", "", text))
 
