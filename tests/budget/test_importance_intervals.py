@@ -105,3 +105,24 @@ def test_nothing_released_ranks_nothing() -> None:
     assert str(empty) == "nothing is known about any column"
     assert empty.leaders == ()
     assert not empty.is_decided
+
+
+def test_many_that_are_alike_are_counted() -> None:
+    alike = {f"c{number}": ImportanceInterval(1.0, 2.0) for number in range(7)}
+    said = "undecided: within the noise the most important may be any of 7 columns"
+    assert str(ImportanceRanking(alike)) == said
+    del alike["c6"]
+    assert str(ImportanceRanking(alike)).endswith(
+        "any of " + ", ".join(f"`{name}`" for name in alike)
+    )
+
+
+def test_columns_without_a_release_are_left_out_and_narrow_the_others() -> None:
+    """Fewer intervals share the chance of a miss, so each of them is shorter."""
+    code = encoding()
+    values, noise = np.full((code.width, 1), 20.0), np.ones(code.width)
+    every = importance_ranking(code, values, noise, code.columns).intervals
+    two = importance_ranking(code, values, noise, ("age", "ill")).intervals
+    assert list(two) == ["age", "ill"]
+    for name, one in two.items():
+        assert every[name].low < one.low < one.high < every[name].high
