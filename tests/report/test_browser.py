@@ -44,11 +44,18 @@ A4 = (595.0, 842.0)
 """Points; PDF files may be off by one."""
 
 
-@pytest.fixture(params=RUNS, ids=str)
-def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    run: FakeRun = RUNS[request.param]
-    [path] = make_report(ReportSource(run.write(tmp_path / "run")), ["html"]).paths
-    return path
+@pytest.fixture(scope="module", params=RUNS, ids=str)
+def report_files(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, ...]:
+    """The page of a run and the same on paper, which all tests look at."""
+    folder = RUNS[request.param].write(tmp_path_factory.mktemp("reported") / "run")
+    return make_report(ReportSource(folder), ["html"], pdf=True).paths
+
+
+@pytest.fixture
+def page_file(report_files: tuple[Path, ...]) -> Path:
+    return report_files[0]
 
 
 def test_the_page_says_nothing_and_asks_nobody(
@@ -104,9 +111,9 @@ def _contrast(*channels: int) -> float:
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
-def test_a4_cuts_no_table(page_file: Path) -> None:
-    made = make_report(ReportSource(page_file.parent), ["html"], pdf=True)
-    words = _words(made.paths[-1])
+def test_a4_cuts_no_table(report_files: tuple[Path, ...]) -> None:
+    paper = report_files[-1]
+    words = _words(paper)
     assert len(words) > 1
     for number, page in enumerate(words):
         assert page["size"] == pytest.approx(A4, abs=1.5)
@@ -117,7 +124,7 @@ def test_a4_cuts_no_table(page_file: Path) -> None:
             assert bottom <= A4[1] - 15, (number, word)
     # A table that goes on has its header again on the next page.
     laid_out = subprocess.run(
-        ["pdftotext", "-layout", str(made.paths[-1]), "-"],
+        ["pdftotext", "-layout", str(paper), "-"],
         capture_output=True,
         check=True,
         text=True,

@@ -25,9 +25,11 @@ PROFILES: dict[str, Callable[[], FederationProfile]] = {
 }
 
 
-@pytest.fixture(params=PROFILES, ids=str)
-def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / "profile.html"
+@pytest.fixture(scope="module", params=PROFILES, ids=str)
+def page_file(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    path = tmp_path_factory.mktemp("profiled") / "profile.html"
     page = profile_html(PROFILES[request.param](), ["Paid.", HOSTILE])
     path.write_text(page, encoding="utf-8")
     return path
