@@ -14,6 +14,7 @@ from lexfed.run import PricedRun, RoundReport, read_result, resume, start, train
 from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.run.results.metrics import MetricsFile
 from support.configurations import configuration
+from support.run.interrupted_runs import stop_after
 
 PricedOf = Callable[..., PricedRun]
 IN_PROCESS = configuration({"federation.engine": "inprocess"})
@@ -32,14 +33,6 @@ def events(path: Path) -> list[dict[str, Any]]:
 
 def contents(path: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
-
-
-def stop_after(rounds: int) -> Callable[[RoundReport], None]:
-    def each(report: RoundReport) -> None:
-        if report.round == rounds:
-            raise KeyboardInterrupt
-
-    return each
 
 
 def interrupted(priced: PricedRun, path: Path, text: str, rounds: int) -> None:

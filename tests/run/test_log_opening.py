@@ -13,31 +13,18 @@ from lexfed.audit.log.access import rotate_key
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.storage.durable_store import Store
-from lexfed.audit.verify import Status, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError, RunFolderError
-from lexfed.run import PricedRun, RoundReport, price, resume, start, train
+from lexfed.run import PricedRun, price, resume, start, train
 from lexfed.run.audit_log.logbook import run_keys
 from lexfed.run.driver.open_run import OpenRun, base_of, finished_result
 from lexfed.run.intake.population import load_population
 from lexfed.signing.keys import create_key
 from support.configurations import columns, configuration
+from support.run.interrupted_runs import failures, stop_after
 
 PricedOf = Callable[..., PricedRun]
 IN_PROCESS = configuration({"federation.engine": "inprocess"})
-
-
-def failures(path: Path) -> list[str]:
-    found = verify_run(path).checks
-    return [str(check) for check in found if check.status is Status.FAIL]
-
-
-def stop_after(rounds: int) -> Callable[[RoundReport], None]:
-    def each(report: RoundReport) -> None:
-        if report.round == rounds:
-            raise KeyboardInterrupt
-
-    return each
 
 
 def interrupted(priced: PricedRun, path: Path, text: str, rounds: int = 2) -> None:

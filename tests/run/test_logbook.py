@@ -27,7 +27,6 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.receipts import unseal
 from lexfed.audit.log.evidence import Evidence, read_evidence
-from lexfed.audit.verify import Status, verify_run
 from lexfed.durable import JsonLines
 from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.federation.engines.clear_sums import InProcess
@@ -35,9 +34,10 @@ from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.programme.messages import Refusal as SiteRefusal
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess, Ledger
-from lexfed.run import PricedRun, RoundReport, resume, start, train
+from lexfed.run import PricedRun, resume, start, train
 from lexfed.run.folder import RunFolder
 from support.configurations import configuration
+from support.run.interrupted_runs import failures, stop_after
 
 PricedOf = Callable[..., PricedRun]
 IN_PROCESS = configuration({"federation.engine": "inprocess"})
@@ -61,19 +61,6 @@ CLIENTS = configuration(
 def trained(priced: PricedRun, path: Path, text: str) -> Evidence:
     train(priced, start(priced, path, text))
     return read_evidence(path)
-
-
-def failures(path: Path) -> list[str]:
-    found = verify_run(path).checks
-    return [str(check) for check in found if check.status is Status.FAIL]
-
-
-def stop_after(rounds: int) -> Callable[[RoundReport], None]:
-    def each(report: RoundReport) -> None:
-        if report.round == rounds:
-            raise KeyboardInterrupt
-
-    return each
 
 
 def test_a_run_is_logged_from_beginning_to_end(

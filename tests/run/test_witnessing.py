@@ -16,13 +16,14 @@ from lexfed.cli.commands.evidence.log import certify, cosign
 from lexfed.config import loads
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.report.documents.run_documents import ReportSource, make_report
-from lexfed.run import PricedRun, RoundReport, price, resume, start, train
+from lexfed.run import PricedRun, price, resume, start, train
 from lexfed.run.audit_log.logbook import run_keys
 from lexfed.run.audit_log.opening import witnessing_of
 from lexfed.signing.notes import ED25519, VerifierKey, parse_note
 from support.audit.authority import Authority, make_authority, openssl
 from support.audit.witnessed import WITNESS, make_witness, served
 from support.loopback import answering
+from support.run.interrupted_runs import stop_after
 
 PricedOf = Callable[..., PricedRun]
 PROJECT = "audit.example.org/study"
@@ -47,14 +48,6 @@ def configured(text: str, folder: Path, url: str, *, policy: str = "") -> str:
 
 def priced_with(text: str, like: PricedRun) -> PricedRun:
     return price(loads(text), like.population)
-
-
-def stop_after(rounds: int) -> Callable[[RoundReport], None]:
-    def each(report: RoundReport) -> None:
-        if report.round == rounds:
-            raise KeyboardInterrupt
-
-    return each
 
 
 def auditor(run: Path) -> bytes:
