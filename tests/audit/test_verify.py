@@ -49,6 +49,7 @@ from support.audit.worlds import (
     Change,
     Draft,
     FakeRun,
+    edited,
     fake_run,
     public_key,
     sha256,
@@ -371,13 +372,6 @@ def inserted(number: int, entry: Any, key: str = "inserted") -> Change:
 
 def again(run: FakeRun) -> None:
     run.drafts.insert(7, Draft(run.drafts[6].entry, "round/3/again"))
-
-
-def edited(kind: Any, number: int = 0, **changes: Any) -> Change:
-    def change(run: FakeRun) -> None:
-        run.edit(kind, number, **changes)
-
-    return change
 
 
 def aborted(number: int, event: ChargedEvent | None = None) -> AbortedRoundEntry:

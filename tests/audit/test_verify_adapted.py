@@ -19,6 +19,7 @@ from support.audit.two_verifiers import Rows, both
 from support.audit.worlds import (
     Change,
     FakeRun,
+    edited,
     fake_run,
     plan_rows,
     planned,
@@ -132,13 +133,6 @@ def test_sampled_sums_that_exceed_are_found_by_both(tmp_path: Path) -> None:
     loud = fake_run(**F1, sampling_rate=0.1, adapted=[(0, 0.9), (0, 0.9)])
     found = checked(loud, tmp_path)["round events"]
     assert (found.status, found.index) == (Status.FAIL, 5)
-
-
-def edited(kind: Any, number: int = 0, **changes: Any) -> Change:
-    def change(run: FakeRun) -> None:
-        run.edit(kind, number, **changes)
-
-    return change
 
 
 def profiles(value: Any) -> Change:

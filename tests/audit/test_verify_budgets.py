@@ -26,6 +26,7 @@ from support.audit.worlds import (
     DELTA,
     Change,
     FakeRun,
+    edited,
     fake_run,
     planned,
     pretty,
@@ -35,13 +36,6 @@ from support.audit.worlds import (
 
 def checked(run: FakeRun, folder: Path) -> dict[str, Check]:
     return {c.claim: c for c in verify_run(run.write(folder / "run")).checks}
-
-
-def edited(kind: Any, number: int = 0, **changes: Any) -> Change:
-    def change(run: FakeRun) -> None:
-        run.edit(kind, number, **changes)
-
-    return change
 
 
 def both(*changes: Change) -> Change:

@@ -17,7 +17,7 @@ from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
-from support.privacy.claims import claim_of
+from support.privacy.claims import claim_of, stored_claim
 
 
 def tower(tier: Tier, sigma: float, rate: float = 1.0) -> Release:
@@ -44,14 +44,7 @@ def build(releases: list[CountedRelease] | None = None, **changes: Any) -> Claim
 
 
 def stored(**changes: Any) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(json.dumps(dump_claim(build())))
-    for path, new in changes.items():
-        place: Any = value
-        *parents, last = path.split("__")
-        for parent in parents:
-            place = place[int(parent) if parent.isdigit() else parent]
-        place[last] = new
-    return value
+    return stored_claim(build(), changes)
 
 
 def test_numbers_are_the_exact_ones_rounded_up() -> None:

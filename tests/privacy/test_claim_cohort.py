@@ -18,7 +18,7 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
-from support.privacy.claims import claim_of
+from support.privacy.claims import claim_of, stored_claim
 
 COHORT = NoiseCohort(8, 1, 2)
 SHARES = Release(
@@ -45,14 +45,7 @@ def build(releases: tuple[CountedRelease, ...] = PLAN, **changes: Any) -> Claim:
 
 
 def stored(**changes: Any) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(json.dumps(dump_claim(build())))
-    for path, new in changes.items():
-        place: Any = value
-        *parents, last = path.split("__")
-        for parent in parents:
-            place = place[int(parent) if parent.isdigit() else parent]
-        place[last] = new
-    return value
+    return stored_claim(build(), changes)
 
 
 def test_the_claim_says_who_adds_noise() -> None:

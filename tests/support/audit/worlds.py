@@ -631,6 +631,15 @@ Change = Callable[[FakeRun], None]
 """A way to spoil a run; what tests are parametrised with."""
 
 
+def edited(kind: Any, number: int = 0, **changes: Any) -> Change:
+    """Return what changes fields of one entry of a kind."""
+
+    def change(run: FakeRun) -> None:
+        run.edit(kind, number, **changes)
+
+    return change
+
+
 def spoiled(change: Change, **settings: Any) -> FakeRun:
     """Return a run in which one thing is wrong."""
     run = fake_run(**settings)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of few releases, whose premises are given by name."""
+"""Claims of few releases, whose premises are given by name, and their stored text."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +12,7 @@ from lexfed.privacy.claim.premises import (
     MechanismFacts,
     ProtectedPopulation,
 )
-from lexfed.privacy.claim.proof import build_claim
+from lexfed.privacy.claim.proof import build_claim, dump_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.scopes import CountedRelease
 
@@ -43,3 +44,15 @@ def claim_of(releases: Sequence[CountedRelease], **given: Any) -> Claim:
     run, terms, mechanism, population = map(taken, premises)
     assert not facts, f"no premise has: {', '.join(facts)}"
     return build_claim(run, terms, mechanism, population)
+
+
+def stored_claim(claim: Claim, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a claim as it is stored, with other values at `key__0__key`."""
+    value: dict[str, Any] = json.loads(json.dumps(dump_claim(claim)))
+    for path, new in changes.items():
+        place: Any = value
+        *parents, last = path.split("__")
+        for parent in parents:
+            place = place[int(parent) if parent.isdigit() else parent]
+        place[last] = new
+    return value
