@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lexfed.sketch.queries.requested_tables import (
     DOUBLES,
     HALVES,
     MOST_PREFIXES,
+    RequestedTable,
     bin_cells,
     code_cells,
     double_cells,
@@ -126,3 +128,19 @@ def test_no_prefixes_lead_outside_a_table(
 @pytest.mark.parametrize("code", [-1.0, PAIRS, 0.5, 1e300, math.inf])
 def test_a_code_that_is_no_pair_is_another_value(code: float) -> None:
     assert letter_cells(np.array([[code]]), np.zeros((1, 0))).tolist() == [PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"domain": "bins", "depth": 2}, "`depth` 1 where cells are exact"),
+        ({"domain": "bins", "slots": (0, 1)}, "slots and width of `bins`"),
+        ({"domain": "bins", "ends": (1.0, 0.0)}, "`ends` of bins, finite and rising"),
+        ({"domain": "bins", "ends": (0.0, math.inf)}, "finite and rising"),
+    ],
+)
+def test_a_table_that_nobody_could_fill_is_refused(table: Any, words: str) -> None:
+    settings = {"column": "age", "slots": (0,), "width": 10, "ends": (0.0, 1.0)}
+    RequestedTable(**{**settings, "domain": "bins"})
+    with pytest.raises(ValueError, match=words):
+        RequestedTable(**{**settings, **table})
