@@ -133,14 +133,17 @@ def test_a_code_that_is_no_pair_is_another_value(code: float) -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"domain": "bins", "depth": 2}, "`depth` 1 where cells are exact"),
-        ({"domain": "bins", "slots": (0, 1)}, "slots and width of `bins`"),
-        ({"domain": "bins", "ends": (1.0, 0.0)}, "`ends` of bins, finite and rising"),
-        ({"domain": "bins", "ends": (0.0, math.inf)}, "finite and rising"),
+        ({"depth": 2}, "`depth` 1 where cells are exact"),
+        ({"slots": (0, 1)}, "slots and width of `bins`"),
+        ({"ends": (1.0, 0.0)}, "`ends` of bins, finite and rising"),
+        ({"ends": (0.0, math.inf)}, "finite and rising"),
     ],
 )
 def test_a_table_that_nobody_could_fill_is_refused(table: Any, words: str) -> None:
-    settings = {"column": "age", "slots": (0,), "width": 10, "ends": (0.0, 1.0)}
-    RequestedTable(**{**settings, "domain": "bins"})
+    settings: dict[str, Any] = {
+        "column": "age", "domain": "bins", "slots": (0,), "width": 10,
+        "ends": (0.0, 1.0),
+    }  # fmt: skip
+    RequestedTable(**settings)
     with pytest.raises(ValueError, match=words):
         RequestedTable(**{**settings, **table})
