@@ -5,6 +5,7 @@
     ├── ConfigError      the configuration is wrong           exit code 2
     ├── DataError        the data do not match the schema     exit code 2
     ├── RunFolderError   a run folder cannot be used          exit code 2
+    │   └── FolderTaken  it is something else's already
     ├── LedgerError      a site's ledger cannot be used       exit code 2
     ├── AuditError       a log or its evidence is not sound   exit code 1
     ├── ClaimError       a claim that cannot be proven        exit code 1
@@ -71,6 +72,10 @@ class RunFolderError(LexfedError):
     """A run folder cannot be created, read or continued."""
 
     exit_code = 2
+
+
+class FolderTaken(RunFolderError):
+    """A folder is something else's already; a run may take another one."""
 
 
 class LedgerError(LexfedError):

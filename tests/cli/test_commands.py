@@ -133,9 +133,6 @@ def test_what_a_run_says(
     said = lexfed("run")
     assert said.code == 0
     expected("run.txt", rounded(said.err))
-    again = lexfed("run")
-    assert again.code == 2
-    assert "`runs/visits` already contains a run" in again.err
     finished = lexfed("run", "--resume", "--json")
     assert finished.code == 0
     expected("finished.txt", rounded(finished.err))

@@ -37,7 +37,6 @@ CONFIGURATION = {
     "strange-file": (("patients.csv", "patients.ods"),),
     "out-is-a-file": (("seed = 3", 'seed = 3\nout = "patients.csv"'),),
     "out-below-a-file": (("seed = 3", 'seed = 3\nout = "patients.csv/run"'),),
-    "out-is-foreign": (("seed = 3", 'seed = 3\nout = "folder.csv"'),),
     "strict": (
         ("range = [18, 100]", "range = [18, 93]"),
         ('["none", "cardiac"]', '["none"]'),

@@ -191,6 +191,31 @@ def test_would_exceed_changes_nothing(ledger: LastingLedger) -> None:
     )
 
 
+def test_asking_for_room_changes_nothing(place: Place, ledger: LastingLedger) -> None:
+    """It raises what `reserve` would, also of room that is free by now."""
+    limit(ledger, 10)
+    ledger.reserve("a", [(release(), 8)], LATER, "record", neighbours="add-remove")
+    before, rows = ledger.head(), len(ledger.rows())
+
+    def require_room(count: int) -> None:
+        planned = [(release(), count)]
+        ledger.require_room("b", planned, "record", neighbours="add-remove")
+
+    require_room(2)
+    with pytest.raises(Refused, match=r"run `b`: `record` would reach ε = ") as asked:
+        require_room(3)
+    with pytest.raises(Refused) as refused:
+        ledger.reserve("b", [(release(), 3)], LATER, "record", neighbours="add-remove")
+    assert (asked.value.message, asked.value.hint, asked.value.would_reach) == (
+        refused.value.message, refused.value.hint, refused.value.would_reach,
+    )  # fmt: skip
+    place.time = LATER
+    require_room(10)
+    with pytest.raises(Refused, match="run `b`"):
+        require_room(11)
+    assert (ledger.head(), len(ledger.rows())) == (before, rows)
+
+
 def test_a_clock_that_was_ahead_keeps_nobody_from_reserving(
     place: Place, ledger: LastingLedger
 ) -> None:
@@ -304,11 +329,14 @@ def test_a_period_that_was_charged_too_early_counts_until_somebody_decides(
 
 
 def test_a_run_without_noise(ledger: LastingLedger) -> None:
+    ledger.require_unlimited()
     ledger.unprotected("a")
     ledger.unprotected("a")
     assert ledger.book().unprotected == 1
     verify_ledger(ledger.database)
     limit(ledger, 1)
+    with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
+        ledger.require_unlimited()
     with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
         ledger.unprotected("b")
 

@@ -24,7 +24,8 @@ def test_only_the_purse_charges_lasting_ledgers() -> None:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ("commit", "reserve", "would_exceed")
+                and node.func.attr
+                in ("commit", "reserve", "require_room", "would_exceed")
                 and any(word.arg == "neighbours" for word in node.keywords)
             ):
                 found.add(path.relative_to(package).as_posix())
@@ -35,14 +36,33 @@ def test_a_refusal_has_no_numbers_beside_its_sentence() -> None:
     with books() as made:
         purse = made.purse()
         set_ceiling(purse.ledger, "label", Ceiling.of(0.01, 1e-6), "little")
-        for reserving in (True, False):
+        for asked in ("reserve", "require_room", "pay"):
             with pytest.raises(Refused, match="ledger of `north` refuses") as caught:
-                purse.reserve(PLAN) if reserving else purse.pay(1, ROUND)
+                if asked == "reserve":
+                    purse.reserve(PLAN)
+                elif asked == "pay":
+                    purse.pay(1, ROUND)
+                else:
+                    purse.require_room(PLAN)
             assert (caught.value.would_reach, caught.value.limit) == (None, None)
             assert caught.value.scope == "site"
         excess = SitePurse(made.own(), purse).would_exceed(ROUND)
         assert excess is not None
         assert excess.would_reach > 0.01
+
+
+def test_a_ledger_is_opened_only_where_there_is_one(tmp_path: Path) -> None:
+    place = LedgerPlace(tmp_path, "north", "patients")
+    assert place.open_if_made() is None
+    assert not place.path.exists()
+    place.open().close()
+    made = place.open_if_made()
+    assert made is not None
+    made.commit("run", 1, ROUND, "record", neighbours="add-remove")
+    made.close()
+    place.path.unlink()
+    with pytest.raises(LedgerError, match="is missing; 2 rows of it are on record"):
+        place.open_if_made()
 
 
 def test_where_refusals_leave_the_site_they_say_nothing() -> None:

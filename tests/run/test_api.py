@@ -22,8 +22,8 @@ def test_a_few_lines(config_file: Path) -> None:
     assert rounds == list(range(1, result.rounds + 1))
     assert result.folder == config_file.parent / "runs" / "small"
     assert lexfed.train(config_file, resume=True).metrics == result.metrics
-    with pytest.raises(RunFolderError, match="already contains a run"):
-        lexfed.train(config_file)
+    second = lexfed.train(config_file)
+    assert second.folder == config_file.parent / "runs" / "small-2"
     assert json.loads((result.folder / "plan.json").read_text()) == plan
 
 

@@ -16,6 +16,8 @@ from lexfed.federation.engines.clear_sums import InProcess, Simulation
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.run.api import priced_file
+from lexfed.run.driver.open_run import start
+from lexfed.run.driver.training_loop import train as train_run
 from support.ledger.site_ledgers import (
     book_of,
     ledgers,
@@ -69,6 +71,11 @@ def test_a_site_that_cannot_pay_stops_the_run_before_it_starts(
     assert caught.value.exit_code == 3
     assert caught.value.scope == "site"
     run = path.parent / "runs/second"
+    assert not run.exists()
+    assert book_of(path.parent / "ledgers", "north").meters == before
+    # Another run may be faster after that, so a run asks again when it begins.
+    with pytest.raises(Refused, match="ledger of `south` refuses run"):
+        begun(path)
     [refusal] = [
         record.entry
         for record in read_evidence(run).records
@@ -79,13 +86,42 @@ def test_a_site_that_cannot_pay_stops_the_run_before_it_starts(
     assert book_of(path.parent / "ledgers", "north").meters == before
 
 
+def begun(path: Path) -> None:
+    """Start and train a run without asking for room beforehand."""
+    priced, out = priced_file(path, load(path)), path.parent / "runs" / path.stem
+    train_run(priced, start(priced, out, path.read_text(), path.parent))
+
+
+def test_a_run_without_noise_is_refused_by_a_ceiling_before_it_has_a_folder(
+    made: Callable[..., Path],
+) -> None:
+    train(made())
+    limited(made().parent / "ledgers", "south", 1.1)
+    path = made(changes={"privacy": {"mechanism": "none"}}, name="bare")
+    with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
+        train(path)
+    assert not (path.parent / "runs/bare").exists()
+
+
+def test_a_lost_ledger_is_found_out_before_a_run_has_a_folder(
+    made: Callable[..., Path],
+) -> None:
+    train(made())
+    for file in (made().parent / "ledgers").glob("*south*"):
+        file.unlink()
+    path = made(name="second")
+    with pytest.raises(LedgerError, match="is missing"):
+        train(path)
+    assert not (path.parent / "runs/second").exists()
+
+
 def test_a_refused_run_goes_on_once_there_is_room(made: Callable[..., Path]) -> None:
     train(made())
     path = made(name="second")
     folder = path.parent / "ledgers"
     limited(folder, "south", 1.1)
     with pytest.raises(Refused):
-        train(path)
+        begun(path)
     opened = ledgers(folder)
     ceiling = Ceiling.of(5.0, 1e-5)
     set_ceiling(opened["south"], "label", ceiling, "agreed", raising=True)
@@ -146,6 +182,7 @@ def test_a_site_asks_its_ledger_whatever_the_coordinator_does(
     train(path)
     limited(folder, "south", 1.1)
     # A coordinator that neither reserves nor commits for anybody.
+    monkeypatch.setattr("lexfed.python.training.require_room", lambda *_: None)
     monkeypatch.setattr(
         "lexfed.run.driver.training_loop.SiteAccounts.reserve", lambda _: None
     )

@@ -5,6 +5,7 @@
 be exceeded), 4 internal error.
 """
 
+import difflib
 import os
 import sys
 from typing import Annotated, Any
@@ -144,15 +145,29 @@ def _failed(error: LexfedError, exit_code: int) -> int:
 def _wrong_usage(error: Any) -> int:
     message = error.format_message()
     if "\n" in message:  # no command at all: the message is the help page
-        talk.say(message)
-        return 2
+        return _without_command(message)
+    if hasattr(error, "possibilities"):
+        message = error.message  # possible options are in the hint, if one is like it
     command = error.ctx.command_path if error.ctx is not None else "lexfed"
     message = message[:1].lower() + message[1:].rstrip(".")
-    hint = f"`{command} --help` shows the options"
+    return _failed(LexfedError(message, _usage_hint(error, message, command)), 2)
+
+
+def _usage_hint(error: Any, message: str, command: str) -> str:
+    help_page = f"`{command} --help` shows the options"
     if "extra argument" in message and "." in message:
         # The shell has put the names of files in the place of a pattern.
-        hint += '; for several files put the pattern in quotes, "visits-*.csv"'
-    return _failed(LexfedError(message, hint), 2)
+        return f'{help_page}; for several files put the pattern in quotes, "visits-*.csv"'
+    option = getattr(error, "option_name", None) or ""
+    known = getattr(error, "possibilities", None) or ()
+    near = difflib.get_close_matches(option, known, n=1, cutoff=0.75)
+    return f"did you mean `{near[0]}`? {help_page}" if near else help_page
+
+
+def _without_command(help_page: str) -> int:
+    print_failure(LexfedError("no command is named", "name one of its commands"), 2)
+    talk.say(help_page)
+    return 2
 
 
 def _drop_stdout() -> None:

@@ -15,10 +15,11 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from lexfed.cli import talk
-from lexfed.config import Config, ConfigProblem, examine_file
+from lexfed.config import Config, ConfigProblem
 from lexfed.config.examination import config_text
 from lexfed.config.open_decisions import TagSource, tag_source
-from lexfed.config.text.positions import key_lines, nearest_line
+from lexfed.config.overrides import Override, at_option, examine_overridden
+from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
 from lexfed.config.text.wording import dotted
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
@@ -41,9 +42,9 @@ def allow_own_models(*folders: Path) -> None:
     sys.path += [str(folder.resolve()) for folder in folders]
 
 
-def load_config(path: Path) -> Config:
-    """Read a configuration and say what is worth a word."""
-    found = examine_file(path)
+def load_config(path: Path, overrides: Sequence[Override] = ()) -> Config:
+    """Read a configuration with overrides in place, and say what is worth a word."""
+    found = examine_overridden(path, overrides)
     if found.config is None:
         raise ConfigError(with_suggestions(path, found.problems))
     for note in found.notes:
@@ -52,12 +53,21 @@ def load_config(path: Path) -> Config:
 
 
 def load_priced(
-    path: Path, config: Config, rounds: int | None = None, *, resume: bool = False
+    path: Path,
+    config: Config,
+    rounds: int | None = None,
+    *,
+    interrupted: Path | None = None,
+    overrides: Sequence[Override] = (),
 ) -> PricedRun:
-    """Read the data and price the run; nothing is spent."""
+    """Read the data and price the run; nothing is spent.
+
+    `interrupted` is the folder of a run that is to be continued, and `overrides` are
+    the values of `config` that its file does not have.
+    """
     allow_own_models(Path(), path.parent)
-    with located_errors(path):
-        priced = priced_file(path, config, rounds, resume=resume)
+    with located_errors(path, overrides):
+        priced = priced_file(path, config, rounds, interrupted=interrupted)
         priced.ledger()
         check_statements(priced, path.parent)
     # For the holder of the data: what was bent to fit the declarations.
@@ -67,26 +77,29 @@ def load_priced(
 
 
 @contextmanager
-def located_errors(path: Path) -> Iterator[None]:
+def located_errors(path: Path, overrides: Sequence[Override] = ()) -> Iterator[None]:
     """Give every problem raised inside its place in the configuration file."""
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(located_problems(path, error.problems)) from error
+        located = located_problems(path, error.problems, overrides)
+        raise ConfigError(located) from error
 
 
-def located_problems(path: Path, problems: tuple[Problem, ...]) -> list[Problem]:
-    """Return the problems, each with file and line."""
+def located_problems(
+    path: Path, problems: tuple[Problem, ...], overrides: Sequence[Override] = ()
+) -> list[Problem]:
+    """Return the problems, each with file and line, or the option that it is about."""
     lines = key_lines(config_text(path))
     return [
-        problem if isinstance(problem, ConfigProblem) else _place(path, lines, problem)
+        problem
+        if isinstance(problem, ConfigProblem)
+        else at_option(_place(path, lines, problem), overrides, lines)
         for problem in problems
     ]
 
 
-def _place(
-    path: Path, lines: dict[tuple[str | int, ...], int], problem: Problem
-) -> Problem:
+def _place(path: Path, lines: dict[KeyPath, int], problem: Problem) -> ConfigProblem:
     match = _KEY.match(problem.where)
     word = problem.where.split(":", 1)[0]
     key = match[1] if match else _WORDS.get(word, "")

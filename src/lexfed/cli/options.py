@@ -14,6 +14,15 @@ OutFolderOption = Annotated[
     Path | None,
     Option(metavar="DIR", help="Where to write; else beside the run folder."),
 ]
+SetOption = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a value of the configuration, as in federation.rounds=20; "
+        "repeatable.",
+    ),
+]
 ResumeFlag = Annotated[bool, Option("--resume", help="Continue an interrupted run.")]
 EvidenceFolder = Annotated[
     Path,

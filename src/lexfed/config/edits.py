@@ -134,6 +134,24 @@ def with_setting(text: str, setting: SearchSetting) -> str:
     return _edited(text, {path: toml_value(v) for path, v in setting.values}, problem)
 
 
+def with_values(text: str, values: Mapping[KeyPath, str]) -> str:
+    """Return the text of a configuration with values, as TOML writes them.
+
+    Comments, order and layout of everything else stay where the file can be edited so;
+    else it is written anew.
+
+    Guarantees:
+        The result says what the text said, and the values.
+    """
+    try:
+        return _edited(text, values, Problem("configuration", "cannot be edited"))
+    except ConfigError:
+        tables = tomllib.loads(text.removeprefix(_MARK))
+        for path, value in values.items():
+            set_key(tables, path, tomllib.loads(f"value = {value}")["value"])
+        return tomlkit.dumps(tables)
+
+
 def _edited(text: str, values: Mapping[KeyPath, str], problem: Problem) -> str:
     """Return a text with values, written as TOML, at their paths, or raise the problem.
 

@@ -156,6 +156,35 @@ class LastingLedger:
             rest = {name: sums.reserved for name, sums in amounts.items()}
             self._require_room(f"run `{run}`", change, before, rest)
 
+    def require_room(
+        self,
+        run: str,
+        releases: Sequence[CountedRelease],
+        unit: Unit,
+        *,
+        neighbours: Neighbours,
+    ) -> None:
+        """Raise what `reserve` would for a new run, without changing anything."""
+        with self.database.reading():
+            now = int(self._clock())
+            over = tables.overdue_runs(self.database, now)
+            book = tables.load_book(
+                self.database, tables.last_row(self.database), *over
+            )
+            for late in over:
+                book.apply("expire", now, {"run": late})
+            planned = costs_of(releases, unit, book.orders, neighbours)
+            require_priced(self.site, book, planned)
+            before = book.after()
+            request = {"run": run, "until": now + 1, "cost": costs_to_text(planned)}
+            book.apply("reserve", now, request)
+            amounts = book.runs[run].amounts
+            rest = {name: sums.reserved for name, sums in amounts.items()}
+            excess = book.exceeded(rest, now)
+        if excess is not None:
+            asked = f"run `{run}`"
+            raise refusal_of(self.site, asked, book, before, now, excess)
+
     def commit(
         self,
         run: str,
@@ -281,16 +310,25 @@ class LastingLedger:
     def unprotected(self, run: str) -> None:
         """Record that a run adds no noise, or known noise: any ceiling refuses it."""
         with self.change() as change:
-            if change.book.limits:
-                raise Refused(
-                    f"ledger of `{self.site}`: a run without secret noise exceeds "
-                    "every ceiling",
-                    'use another `mechanism` than "none", and not `test = true`',
-                    scope="site",
-                )
+            self._require_unlimited(change.book)
             if tables.committed_release(self.database, run, 0) is None:
                 row = change.append("unprotected", {"run": run})
                 tables.save_commit(self.database, run, 0, row.kind, row.sequence)
+
+    def require_unlimited(self) -> None:
+        """Raise what `unprotected` would, without changing anything."""
+        with self.database.reading():
+            last = tables.last_row(self.database)
+            self._require_unlimited(tables.load_book(self.database, last))
+
+    def _require_unlimited(self, book: Book) -> None:
+        if book.limits:
+            raise Refused(
+                f"ledger of `{self.site}`: a run without secret noise exceeds every "
+                "ceiling",
+                'use another `mechanism` than "none", and not `test = true`',
+                scope="site",
+            )
 
     def rounds(self, run: str) -> PaidRounds:
         """Return the rounds of a run that are paid for."""

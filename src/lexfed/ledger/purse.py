@@ -38,6 +38,8 @@ from pathlib import Path
 from lexfed.durable import read_lines, write_atomically
 from lexfed.errors import LexfedError, Refused, RunFolderError
 from lexfed.ledger.charging import LastingLedger, PaidRounds
+from lexfed.ledger.storage.opening import is_gone
+from lexfed.ledger.storage.pins import default_state, pin_of_file
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess, SiteLedger
 from lexfed.privacy.scopes import CountedRelease, release_per_person
@@ -99,6 +101,11 @@ class LedgerPlace:
         """Open the ledger, or make it."""
         return LastingLedger.open(self.path, self.site, self.data_set)
 
+    def open_if_made(self) -> LastingLedger | None:
+        """Open the ledger; None if there is none, and none is on record."""
+        known = pin_of_file(default_state(), self.path) is not None
+        return self.open() if known or not is_gone(self.path) else None
+
     def purse(self, terms: ChargeTerms) -> "Purse":
         """Open the ledger for the charges of a run; the caller closes the purse."""
         return Purse(self.open(), terms)
@@ -127,16 +134,27 @@ class Purse:
 
     def reserve(self, releases: Iterable[CountedRelease]) -> None:
         """Set room aside for everything that the run will release at this site."""
+        owed, terms = self._owed(releases), self.terms
+        until = int(time.time()) + RESERVED_FOR
+        with _without_numbers():
+            self.ledger.reserve(
+                terms.run, owed, until, terms.unit, neighbours=terms.neighbours
+            )
+
+    def require_room(self, releases: Iterable[CountedRelease]) -> None:
+        """Raise what `reserve` would, without changing anything."""
+        owed, terms = self._owed(releases), self.terms
+        with _without_numbers():
+            self.ledger.require_room(
+                terms.run, owed, terms.unit, neighbours=terms.neighbours
+            )
+
+    def _owed(self, releases: Iterable[CountedRelease]) -> list[CountedRelease]:
         counts: dict[Release, int] = {}
         for release, count in releases:
             owed = self.terms.per_person(release)
             counts[owed] = counts.get(owed, 0) + count
-        run, unit, neighbours = self.terms.run, self.terms.unit, self.terms.neighbours
-        until = int(time.time()) + RESERVED_FOR
-        with _without_numbers():
-            self.ledger.reserve(
-                run, list(counts.items()), until, unit, neighbours=neighbours
-            )
+        return list(counts.items())
 
     def pay_ahead(self, number: int, release: Release) -> None:
         """Pay for a round before its site is asked; the site's charge is then paid."""

@@ -66,11 +66,14 @@ class RunRequest:
         """The run folder."""
         return folder_of(self.path, self.config)
 
-    def priced(self, rounds: int | None = None, *, resume: bool = False) -> PricedRun:
+    def priced(
+        self, rounds: int | None = None, *, interrupted: Path | None = None
+    ) -> PricedRun:
         """Read the data and price the run; nothing is spent."""
         return priced_file(
-            self.path, self.config, rounds, resume=resume, tables=self.tables
-        )
+            self.path, self.config, rounds,
+            interrupted=interrupted, tables=self.tables,
+        )  # fmt: skip
 
 
 TableGiven = Any

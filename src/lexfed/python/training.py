@@ -32,10 +32,11 @@ from lexfed.python.requests import (
     requested,
 )
 from lexfed.python.settings import Settings
-from lexfed.run.api import require_here
+from lexfed.run.api import require_here, run_to_continue, start_in_free_folder
 from lexfed.run.audit_log.opening import check_statements
-from lexfed.run.driver.open_run import finished_result, start
+from lexfed.run.driver.open_run import finished_result
 from lexfed.run.driver.open_run import resume as reopen
+from lexfed.run.driver.site_accounts import require_room
 from lexfed.run.driver.training_loop import OnRound
 from lexfed.run.driver.training_loop import train as run_rounds
 from lexfed.run.results import prediction
@@ -194,9 +195,10 @@ def train(
 ) -> RunResult:
     """Train under the budgets of a configuration, or continue a training.
 
-    `source`, `config` and `settings` are as in `check`. With `resume` the run in its
-    folder goes on; a finished one is returned as it is. `on_round` is called after
-    every round.
+    `source`, `config` and `settings` are as in `check`. Where the run folder exists the
+    next number is appended to its name. With `resume` the interrupted run of this
+    configuration goes on; a finished one is returned as it is. `on_round` is called
+    after every round.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.
@@ -211,14 +213,17 @@ def trained(
 ) -> RunResult:
     """Return the result of a request; see `train`."""
     require_here(request.config)
-    out = request.folder
-    if resume and (result := finished_result(request.config, out)) is not None:
+    base, text = request.path.parent, request.text
+    if not resume:
+        priced = request.priced()
+        require_room(priced, base)
+        opened = start_in_free_folder(priced, request.folder, text, base)
+        return run_rounds(priced, opened, on_round)
+    out = run_to_continue(request.folder, request.config)
+    if (result := finished_result(request.config, out)) is not None:
         return result
-    priced = request.priced(resume=resume)
-    opened = (reopen if resume else start)(
-        priced, out, request.text, request.path.parent
-    )
-    return run_rounds(priced, opened, on_round)
+    priced = request.priced(interrupted=out)
+    return run_rounds(priced, reopen(priced, out, text, base), on_round)
 
 
 def load(folder: Path | str) -> RunResult:
@@ -249,8 +254,7 @@ def predict(
 def demo(out: Path | str = "runs/demo", on_round: OnRound | None = None) -> RunResult:
     """Train on synthetic patients, as `lexfed demo` does, and compare nothing.
 
-    Raises:
-        RunFolderError: if there is a run in that folder.
+    Where the folder exists the next number is appended to its name.
     """
     text = demo_config(str(out))
     path = Path("lexfed.toml")

@@ -22,7 +22,7 @@ from lexfed.durable import (
     stage_file,
     write_atomically,
 )
-from lexfed.errors import RunFolderError, system_reason
+from lexfed.errors import FolderTaken, RunFolderError, system_reason
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.programme.messages import Query
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, MOST_OF_A_MODEL, plain, read_plain
@@ -87,7 +87,7 @@ class RunFolder:
         except OSError as error:
             raise RunFolderError(
                 f"cannot create `{path}`: {system_reason(error)}",
-                "choose another `run.out`",
+                "choose another folder with `--out`",
             ) from error
         folder = cls(path)
         if folder.events.rows:  # another process was faster
@@ -110,14 +110,14 @@ class RunFolder:
         except OSError as error:
             raise RunFolderError(
                 f"cannot write to `{self.path}`: {system_reason(error)}",
-                "fix the folder's permissions, or choose another `run.out`",
+                "fix the folder's permissions, or choose another one with `--out`",
             ) from error
         try:
             return FileLock(handle)
         except OSError as error:
-            raise RunFolderError(
+            raise FolderTaken(
                 f"`{self.path}` is in use by another process",
-                "wait for it to end, or choose another `run.out`",
+                "wait for it to end, or choose another folder with `--out`",
             ) from error
 
     def write_json(self, name: str, value: Any) -> None:
@@ -200,10 +200,11 @@ class RunFolder:
 
 def _occupied(path: Path) -> RunFolderError:
     if (path / EVENTS).is_file():
-        hint = "continue it with `--resume`, or choose another `run.out`"
-        return RunFolderError(f"`{path}` already contains a run", hint)
+        hint = "continue it with `--resume`, or choose another folder with `--out`"
+        return FolderTaken(f"`{path}` already contains a run", hint)
     what = f"`{path}` exists and is not a run folder; it is left as it is"
-    return RunFolderError(what, "choose another `run.out`")
+    kind = FolderTaken if path.is_dir() else RunFolderError
+    return kind(what, "choose another folder with `--out`")
 
 
 def is_run_file(path: Path) -> bool:

@@ -171,7 +171,7 @@ def _append_opening(log: AuditLog, opening: LogOpening) -> None:
         # A run that died before its first event left a log of something else.
         raise RunFolderError(
             f"`{opening.folder}` was begun with another configuration: {error.message}",
-            "nothing was released from it: remove it, or choose another `run.out`",
+            "nothing was released from it: remove it, or start another run",
         ) from error
 
 

@@ -3,11 +3,15 @@
 
 import os
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from lexfed.config import Config
-from lexfed.errors import RunFolderError
+from lexfed.config import Config, load
+from lexfed.config.text.wording import dotted, listed
+from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.audit_log.opening import check_statements, open_log
 from lexfed.run.folder import EVENTS, LOG, OLD_COPY, RunFolder
@@ -17,6 +21,9 @@ from lexfed.run.results.notes import notes_of
 from lexfed.run.results.outlook import plan_with_outlook
 from lexfed.run.results.run_result import RunResult, read_result
 from lexfed.run.resumption import require_finished, require_whole
+
+_MOST_KEYS = 5
+"""Keys that are named where configurations differ."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ def start(
     priced.ledger()
     base = path.parent if base is None else base
     check_statements(priced, base)
+    _require_keys_apart(priced.config, path, base)
     is_new = not path.exists()
     folder = RunFolder.create(path)
     try:
@@ -90,7 +98,7 @@ def resume(
         if folder.events.rows[0].get("programme") != priced.programme.digest:
             raise RunFolderError(
                 f"`{path}` was started with other data or another version of lexfed",
-                "restore the data files of the run, or choose another `run.out`",
+                "restore the data files of the run, or start another run",
             )
         _require_same_place(folder, base)
         require_whole(priced, folder, base / priced.config.audit.keys)
@@ -125,12 +133,42 @@ def _require_same(folder: RunFolder, config: Config) -> None:
     must never end up in a claim without its stamp.
     """
     first = folder.events.rows[0]
-    if first.get("type") != "start" or first.get("config") != config.digest:
-        raise RunFolderError(
-            f"`{folder.path}` was started with another configuration",
-            f"compare yours with `{folder.path / 'config.toml'}`, or choose another "
-            "`run.out`",
-        )
+    if first.get("type") == "start" and first.get("config") == config.digest:
+        return
+    kept = folder.path / "config.toml"
+    raise RunFolderError(
+        f"`{folder.path}` was started with another configuration",
+        f"{_differences(config, kept)}; continue it with that configuration (`{kept}`) "
+        "and the same `--set`, `--name` and `--seed`, or start another run",
+    )
+
+
+def _differences(config: Config, kept: Path) -> str:
+    """Return the keys in which a configuration differs from the one kept in a run."""
+    with suppress(ConfigError):
+        mine, its = (dict(_leaves(one.to_json())) for one in (config, load(kept)))
+        keys = [key for key in {**mine, **its} if mine.get(key) != its.get(key)]
+        if keys:
+            more = ", ..." if len(keys) > _MOST_KEYS else ""
+            return f"they differ in {listed(keys[:_MOST_KEYS])}{more}"
+    return "compare the two"
+
+
+def _leaves(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*above, key))
+    else:
+        yield dotted(above), value
+
+
+def _require_keys_apart(config: Config, path: Path, base: Path) -> None:
+    """Refuse a run folder with keys in it, wherever options or a number put it."""
+    keys = (base / config.audit.keys).resolve()
+    if keys.is_relative_to(path.resolve()):
+        what = f"expected a folder outside the run folder `{path}`"
+        hint = "run folders are handed to auditors; keep keys elsewhere"
+        raise ConfigError([Problem("`audit.keys`", what, hint)])
 
 
 def _require_same_place(folder: RunFolder, base: Path) -> None:

@@ -66,6 +66,28 @@ def charge_terms(priced: PricedRun, run: str, again: bool) -> ChargeTerms:
     )
 
 
+def require_room(priced: PricedRun, base: Path) -> None:
+    """Refuse a run that a lasting ledger has no room for, before anything is written.
+
+    Paths in the configuration are relative to `base`. The run asks again when it
+    begins: another one may have been faster.
+    """
+    folder = base / (priced.config.budget.ledgers or FOLDER)
+    terms = charge_terms(priced, priced.config.run.name, again=False)
+    for holder in data_holders(priced):
+        ledger = holder.ledger(folder).open_if_made()
+        if ledger is None:
+            continue
+        purse = Purse(ledger, terms)
+        try:
+            if priced.private:
+                purse.require_room(priced.programme.charges(*holder.places))
+            else:
+                ledger.require_unlimited()
+        finally:
+            purse.close()
+
+
 @dataclass(frozen=True)
 class _Account:
     purse: Purse

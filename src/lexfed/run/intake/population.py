@@ -267,7 +267,7 @@ def read_coins(folder: Path, config: Config) -> LotKeys | None:
     except (OSError, ValueError) as error:
         raise RunFolderError(
             f"`{path}` is missing or damaged: it says who is for training",
-            "a run cannot be continued without it; choose another `run.out`",
+            "a run cannot be continued without it; start another",
         ) from error
 
 
