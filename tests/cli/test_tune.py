@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed tune` as a user sees it: which kind it was, what it cost, what is left."""
 
+import gzip
 import json
 import math
 import os
@@ -54,6 +55,82 @@ def test_a_public_search_is_free_and_says_so(
     assert tuned["federation"]["rounds"] == chosen
     assert tuned["data"]["source"] == "patients.csv"
     assert max(row["score"] for row in record["tried"]) == record["chosen"]["score"]
+
+
+def _linked(place: Path) -> str:
+    os.link(place / "patients.csv", place / "other.csv")
+    return "other.csv"
+
+
+def _pointed_at(place: Path) -> str:
+    (place / "other.csv").symlink_to("patients.csv")
+    return "other.csv"
+
+
+def _copied(place: Path) -> str:
+    (place / "other.csv").write_bytes((place / "patients.csv").read_bytes())
+    return str(place / "other.csv")
+
+
+def _packed(place: Path) -> str:
+    packed = gzip.compress((place / "patients.csv").read_bytes())
+    (place / "other.csv.gz").write_bytes(packed)
+    return "other.csv.gz"
+
+
+def _in_another_order(place: Path) -> str:
+    frame = pd.read_csv(place / "patients.csv").sample(frac=1, random_state=2)
+    frame[reversed(frame.columns)].to_csv("other.csv", index=False)
+    return "other.csv"
+
+
+def _in_another_format(place: Path) -> str:
+    pd.read_csv(place / "patients.csv").to_parquet("other.parquet")
+    return "other.parquet"
+
+
+SAME = {
+    "path": lambda place: f"{place}/../{place.name}/patients.csv",
+    "hard link": _linked,
+    "link": _pointed_at,
+    "copy": _copied,
+    "packed": _packed,
+    "order": _in_another_order,
+    "format": _in_another_format,
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_the_table_of_the_run_is_not_public(
+    lexfed: Lexfed, place: Path, way: str
+) -> None:
+    said = lexfed("tune", *GRID, "--public", SAME[way](place))
+    assert said.code == 2
+    assert "is the table of the run itself" in said.err
+    assert "`--charged`" in said.err
+    assert not (place / "runs").exists()
+    assert not (place / "lexfed-tuned.toml").exists()
+
+
+def test_the_table_of_a_site_is_not_public(
+    lexfed: Lexfed, place: Path, edit: Edit, table: pd.DataFrame
+) -> None:
+    table.iloc[:80].to_csv("a.csv", index=False)
+    table.iloc[80:].to_csv("b.csv", index=False)
+    edit(
+        ('source = "patients.csv"\n', ""),
+        (
+            '{ column = "hospital", names = ["north", "south", "west"] }',
+            '{ files = ["a.csv", "b.csv"] }',
+        ),
+        ('hospital = { kind = "text" }\n', ""),
+        ('hospital = { tier = "non_personal", reason = "says where, not who" }\n', ""),
+    )
+    table.iloc[80:].iloc[::-1].to_csv("other.csv", index=False)
+    for file in ("a.csv", "other.csv", "patients.csv"):
+        said = lexfed("tune", *GRID, "--public", file)
+        assert said.code == 2
+        assert "is the table of the run itself" in said.err
 
 
 def test_a_charged_search_says_what_it_costs_and_keeps_only_the_best(

@@ -2,6 +2,7 @@
 """Edge cases of the purse; `support.ledger.purse_checks` has its promises."""
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,14 +37,14 @@ def test_a_refusal_has_no_numbers_beside_its_sentence() -> None:
     with books() as made:
         purse = made.purse()
         set_ceiling(purse.ledger, "label", Ceiling.of(0.01, 1e-6), "little")
-        for asked in ("reserve", "require_room", "pay"):
+        asks: list[Callable[[], None]] = [
+            lambda: purse.reserve(PLAN),
+            lambda: purse.require_room(PLAN),
+            lambda: purse.pay(1, ROUND),
+        ]
+        for ask in asks:
             with pytest.raises(Refused, match="ledger of `north` refuses") as caught:
-                if asked == "reserve":
-                    purse.reserve(PLAN)
-                elif asked == "pay":
-                    purse.pay(1, ROUND)
-                else:
-                    purse.require_room(PLAN)
+                ask()
             assert (caught.value.would_reach, caught.value.limit) == (None, None)
             assert caught.value.scope == "site"
         excess = SitePurse(made.own(), purse).would_exceed(ROUND)

@@ -43,6 +43,7 @@ from lexfed.config.search_grid import (
     searched_configs,
     set_key,
 )
+from lexfed.data.builtin.registry import is_builtin
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, Refused, RunFolderError, system_reason
 from lexfed.ledger.purse import ChargeTerms
@@ -57,6 +58,7 @@ from lexfed.randomness import RandomSource
 from lexfed.run.driver.rehearsal import rehearse, train_in_memory
 from lexfed.run.driver.site_accounts import FOLDER, data_holders
 from lexfed.run.intake.population import Population, seeded_population
+from lexfed.run.intake.same_table import is_training_table
 from lexfed.run.pricing.priced_run import OutsideTerms, PricedRun, price
 from lexfed.run.results.metrics import evaluate, paid_metrics
 
@@ -115,6 +117,7 @@ def search_public(
     public = _on_public(tables, file)
     settings = grid.settings()
     configs = searched_configs(public, settings)
+    _require_other_table(tables, file, base)
     population = seeded_population(_countable(public), base)
     tried = []
     for setting, config in zip(settings, configs, strict=True):
@@ -124,6 +127,24 @@ def search_public(
         mean = fmean(score[metric] for score in scores)
         tried.append(ScoredSetting(setting, metric, mean))
     return tuple(sorted(tried, key=lambda trial: trial.rank, reverse=True))
+
+
+def _require_other_table(tables: Mapping[str, Any], file: str, base: Path) -> None:
+    """Refuse the table of the run itself, whose rows are not public."""
+    if not is_builtin(file) and is_training_table(
+        from_mapping(tables), base / file, base
+    ):
+        raise ConfigError(
+            [
+                Problem(
+                    "--public",
+                    f"`{file}` is the table of the run itself: a search on it reads "
+                    "its people's rows, unpaid",
+                    "name a table that everybody may know, or pay for the search with "
+                    "`--charged`",
+                )
+            ]
+        )
 
 
 def _on_public(tables: Mapping[str, Any], file: str) -> dict[str, Any]:

@@ -176,6 +176,23 @@ def test_uniform_noise_protects_the_sensitive_tier_equally(tmp_path: Path) -> No
     assert values[UNIFORM_ATTRIBUTE]["record_epsilon"] < 0.5
 
 
+def test_where_a_cap_binds_the_record_is_compared_at_the_epsilon_really_used(
+    tmp_path: Path,
+) -> None:
+    caps = {"special": 0.2, "personal": 0.4, "non_personal": 0.5}
+    config = hospital(budget={"caps": caps})
+    found = prepared(config, tmp_path)
+    [tailoring] = [
+        one for one in questions(found, config, 1).tables if one.name == "tailoring"
+    ]
+    used = {
+        job.method: measure(job, found)["values"]["record_epsilon"]
+        for job in tailoring.jobs
+    }
+    assert used[CONFIGURED] < 1.0  # of 2
+    assert used[UNIFORM_RECORD] == pytest.approx(used[CONFIGURED], rel=1e-3)
+
+
 def test_no_ledger_of_a_site_is_opened(tmp_path: Path) -> None:
     config = files(tmp_path)
     budget = config.budget.model_copy(update={"ledgers": "accounts"})

@@ -9,7 +9,8 @@
                         `cascade` it is `configured`
     uniform-attribute   one noise for everything, so strong that a value of the most
                         sensitive tier is protected as well as by the cascade
-    uniform-record      one noise for everything, the same epsilon for the record
+    uniform-record      one noise for everything, at the epsilon that the cascade really
+                        uses for the record: where a cap binds, that is not the budget
 
 Where the cascade cannot be planned, `cascade` and `uniform-attribute` are left out.
 
@@ -37,6 +38,7 @@ from lexfed.evaluate.comparison.case import (
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.models.networks.specifications import is_imported
+from lexfed.privacy.claim.schema import Claim
 from lexfed.run.deployed.terms.bundle import named_files
 from lexfed.run.pricing.priced_run import price
 
@@ -83,6 +85,10 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     own = replace(dataset, tables={**dataset.tables, "methods": methods})
     rows_of(own, own_case(config))  # says what is wrong with the rows, if anything
     epsilon = cascade_epsilon(own, config)
+    used = planned_claim(own, config, CONFIGURED if epsilon is None else CASCADE)
+    if used is not None:
+        at_most = min(used.epsilon, config.budget.epsilon)
+        methods[UNIFORM_RECORD]["budget"]["epsilon"] = at_most
     if epsilon is None:
         del methods[CASCADE]
     else:
@@ -119,16 +125,21 @@ def own_setting(config: Config) -> dict[str, Any]:
 
 def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
     """Return the cascade's epsilon for a value of the most sensitive tier, if any."""
-    case = own_case(config)
-    try:
-        planned = configuration(dataset, case, dataset.tables["methods"][CASCADE])
-        priced = price(planned, rows_of(dataset, case).population, dataset.folder)
-        claim = priced.claim(priced.programme.rounds)
-    except LexfedError:
-        return None
-    tier = sensitive_tier(dataset, case).label
+    claim = planned_claim(dataset, config, CASCADE)
+    tier = sensitive_tier(dataset, own_case(config)).label
     stated = None if claim is None else claim.tiers.get(tier)  # type: ignore[call-overload]
     return None if stated is None else stated.epsilon
+
+
+def planned_claim(dataset: Dataset, config: Config, method: str) -> Claim | None:
+    """Return the claim that a method will make, if it can be planned."""
+    case = own_case(config)
+    try:
+        planned = configuration(dataset, case, dataset.tables["methods"][method])
+        priced = price(planned, rows_of(dataset, case).population, dataset.folder)
+        return priced.claim(priced.programme.rounds)
+    except LexfedError:
+        return None
 
 
 def _configured(config: Config, base: Path) -> PolicyKeys:
