@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli.commands.evidence import audit_privacy
 from lexfed.cli.commands.evidence.audit_privacy import table
 from lexfed.evaluate.empirical import ClaimAudit, claim_audit
 
@@ -75,16 +74,13 @@ def test_lower_bounds_are_rounded_down() -> None:
     assert "900 of 1000 (90.0%)" in table([FALSE])[1]
 
 
-def test_progress_is_shown_to_who_watches(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_it_says_how_far_it_is_where_nobody_watches_too(
+    lexfed: Lexfed, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LEXFED_NO_PROGRESS", raising=False)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    audit_privacy._show_progress("record", 5, 10)
-    audit_privacy._show_progress("record", 10, 10)
-    assert capsys.readouterr().err == (
-        "\rrecord: 5 of 10 canaries\rrecord: 10 of 10 canaries\n"
-    )
-    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
-    audit_privacy._show_progress("record", 5, 10)
-    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(claim_audit, "canaries_per_game", lambda _: 10)
+    edit(NOISY)
+    said = lexfed("audit-privacy", "--canaries", "100")
+    lines = [line for line in said.err.splitlines() if line.startswith("  canaries")]
+    assert lines[:2] == ["  canaries  10/100   record", "  canaries  20/100   record"]
+    assert len(lines) == 40
+    assert lines[-1] == "  canaries 100/100   special"

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress, colours, interruptions and defects: what people see and what pipes see."""
 
+import contextlib
+import fcntl
 import io
+import os
+import pty
 import signal
+import struct
+import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +51,64 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.count("\r") == 40
     assert text.count("\n") == 1
     assert "40/40   AUC 0.750   ε 0.50 / 2.00   tower personal" in text
+
+
+class NarrowTerminal(Terminal):
+    """A terminal of which the operating system knows the columns."""
+
+    def __init__(self, columns: int) -> None:
+        super().__init__()
+        self._here, self._there = pty.openpty()
+        size = struct.pack("HHHH", 24, columns, 0, 0)
+        fcntl.ioctl(self._there, termios.TIOCSWINSZ, size)
+
+    def fileno(self) -> int:
+        return self._there
+
+
+@pytest.mark.parametrize("columns", [8, 20, 50, 64, 80, 200])
+def test_progress_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    screen = NarrowTerminal(columns)
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.progress_lines(priced()) as on_round:
+        for number in range(1, 41):
+            on_round(report(number))
+    lines = [part.split("\x1b")[0] for part in screen.getvalue().split("\r")[1:]]
+    assert len(lines) == 40
+    assert max(map(len, lines)) < columns
+    if columns == 50:
+        assert lines[-1] == "  training ━━━━━  40/40  AUC 0.750  ε 0.50 / 2.00"
+    if columns == 200:
+        assert lines[-1].endswith("ε 0.50 / 2.00   tower personal")
+
+
+def test_progress_of_a_real_run_fits_fifty_columns(place: Path) -> None:
+    """What a terminal of 50 columns gets, byte for byte, and what a pipe gets."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+    command = [sys.executable, "-m", "lexfed", "run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 1 << 16):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0, shown.decode()
+    redrawn = [
+        part.split("\x1b")[0]
+        for part in shown.decode().split("\r")
+        if part.startswith("  training")
+    ]
+    assert len(redrawn) == 7
+    assert max(map(len, redrawn)) < 50
+    assert all("AUC" in line and "ε" in line for line in redrawn)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [x for x in done.stderr.splitlines() if x.startswith("  training")]
+    assert len(lines) == 7
+    assert "\r" not in done.stderr
 
 
 def test_plain_lines_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,9 +153,7 @@ def test_the_time_that_is_left(
     monkeypatch.setattr("lexfed.cli.progress.time.monotonic", lambda: next(clock))
     with progress.progress_lines(priced(private=False)) as on_round:
         on_round(RoundReport(4, 40, "tower", {}, lambda: 0.0))
-    assert capsys.readouterr().err == (
-        "  training ━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌    4/40   tower   288 s left\n"
-    )
+    assert capsys.readouterr().err == "  training  4/40   tower   288 s left\n"
 
 
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,11 +176,11 @@ def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_defect_is_not_blamed_on_the_user(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret value: 42")
 
     lexfed("check", "nothing.toml")  # imports what the command needs
-    monkeypatch.setattr("lexfed.config.examine_file", broken)
+    monkeypatch.setattr("lexfed.config.overrides.examine_overridden", broken)
     said = lexfed("check")
     assert said.code == 4
     assert "internal error: ZeroDivisionError" in said.err
@@ -152,11 +215,11 @@ def test_what_can_go_wrong_outside(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch,
     error: BaseException, code: int, words: str,
 ) -> None:  # fmt: skip
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise error
 
     lexfed("check", "nothing.toml")  # imports what the command needs
-    monkeypatch.setattr("lexfed.config.examine_file", broken)
+    monkeypatch.setattr("lexfed.config.overrides.examine_overridden", broken)
     monkeypatch.setattr("lexfed.cli.app._drop_stdout", lambda: None)
     if isinstance(error, BrokenPipeError):
         # typer ends on its own when a pipe breaks inside a command.

@@ -108,11 +108,16 @@ class ScoredSetting:
 
 
 def search_public(
-    tables: Mapping[str, Any], grid: SearchGrid, file: str, base: Path
+    tables: Mapping[str, Any],
+    grid: SearchGrid,
+    file: str,
+    base: Path,
+    on_setting: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> tuple[ScoredSetting, ...]:
     """Try every setting on a public file and return the trials, the best first.
 
     `tables` are those of the configuration file, parsed; `file` has the same schema.
+    `on_setting` is given the settings that were tried, and how many there are.
     """
     public = _on_public(tables, file)
     settings = grid.settings()
@@ -126,6 +131,7 @@ def search_public(
         metric = next(iter(scores[0]))
         mean = fmean(score[metric] for score in scores)
         tried.append(ScoredSetting(setting, metric, mean))
+        on_setting(len(tried), len(settings))
     return tuple(sorted(tried, key=lambda trial: trial.rank, reverse=True))
 
 

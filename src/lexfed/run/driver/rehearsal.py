@@ -55,12 +55,16 @@ def train_in_memory(
 
 
 def compare(
-    config: Config, mechanisms: Sequence[str], seeds: int
+    config: Config,
+    mechanisms: Sequence[str],
+    seeds: int,
+    on_training: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> dict[str, tuple[float, float]]:
     """Return mean and half-width of a 95 % interval of the deciding metric.
 
     Every mechanism is trained on the same splits with fresh noise, under the budget
-    and the caps of the configuration.
+    and the caps of the configuration. `on_training` is given the trainings that are
+    done, and how many there are.
     """
     scores: dict[str, list[float]] = {mechanism: [] for mechanism in mechanisms}
     for seed in range(seeds):
@@ -73,6 +77,8 @@ def compare(
             priced = price(changed, population)
             found = evaluate(priced, rehearse(priced))
             scores[mechanism].append(next(iter(found.values())))
+            done = sum(map(len, scores.values()))
+            on_training(done, seeds * len(mechanisms))
     return {name: _interval(values) for name, values in scores.items()}
 
 

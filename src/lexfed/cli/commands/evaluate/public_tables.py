@@ -2,7 +2,6 @@
 """`lexfed evaluate`: run tables of the evaluation, or go on with them."""
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from pathlib import Path
 
 from lexfed.cli import talk
 from lexfed.cli.output import print_json
-from lexfed.cli.progress import between_rounds
-from lexfed.cli.terminal import redraw
+from lexfed.cli.progress import ProgressLine, between_rounds
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary, verdicts
@@ -19,9 +17,7 @@ from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.files import PAGE, write_all, write_pages
 from lexfed.evaluate.results.page import page
-from lexfed.evaluate.suite import Evaluation, EvaluationStep, IncompleteTables
-
-_WIDTH = 24
+from lexfed.evaluate.suite import Evaluation, IncompleteTables
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,8 @@ def _chosen(small: bool, names: Sequence[str]) -> list[ResultTable]:
 
 def run_jobs(found: Evaluation) -> None:
     """Run what is left, with progress; Ctrl-C ends after the runs under way."""
+    line = ProgressLine("runs")
     with between_rounds("the runs under way") as stop:
-        bar = sys.stderr.isatty()
         for step in found.run(lambda: stop.asked):
             if step.failure is not None:
                 who = f"{step.job.dataset}, {step.job.method}, seed {step.job.seed}"
@@ -86,24 +82,9 @@ def run_jobs(found: Evaluation) -> None:
                 talk.warn(f"{kind}: {who}: {step.failure.words}")
                 if talk.verbose and step.failure.trace:
                     talk.say(step.failure.trace)
-            _show(step, bar)
-        if bar:
-            print(file=sys.stderr)
-
-
-def _show(step: EvaluationStep, bar: bool) -> None:
-    """Show progress: a bar on a terminal, a line for each tenth elsewhere."""
-    if os.environ.get("LEXFED_NO_PROGRESS"):
-        return
-    done = round(_WIDTH * step.done / step.jobs)
-    line = (
-        f"  runs     {'━' * done}{'╌' * (_WIDTH - done)}   {step.done}/{step.jobs}   "
-        f"{step.left:.0f} s left   {step.job.dataset} · {step.job.method}"
-    )
-    if bar:
-        redraw(line)
-    elif step.done % max(1, step.jobs // 10) == 0 or step.done == step.jobs:
-        talk.say(line)
+            job = f"{step.job.dataset} · {step.job.method}"
+            line.show(step.done, step.jobs, [f"{step.left:.0f} s left", job])
+        line.end()
 
 
 def summary_json(summary: Summary) -> dict[str, object]:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed audit-privacy`: what attacks find, beside what is proven. Spends nothing."""
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -12,7 +11,7 @@ from typer import Option
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.output import print_json
-from lexfed.cli.terminal import act
+from lexfed.cli.progress import ProgressLine
 from lexfed.errors import ClaimError
 from lexfed.report.wording.rounding import round_down_to, round_up
 
@@ -35,8 +34,9 @@ def audit_privacy(
     from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, audit
 
     priced = load_priced(config, load_config(config))
+    line = ProgressLine("canaries")
     with located_errors(config):
-        found = audit(priced, canaries, on_game=_show_progress)
+        found = audit(priced, canaries, on_game=partial(_show_progress, line))
     if as_json:
         rows = [{**asdict(one), "refuted": one.refuted} for one in found]
         print_json({"confidence": CONFIDENCE, "claims": rows})
@@ -71,9 +71,8 @@ def table(found: Sequence["ClaimAudit"]) -> list[str]:
     ]
 
 
-def _show_progress(claim: str, done: int, canaries: int) -> None:
-    """Say how many canaries had their coin, where somebody watches."""
-    if sys.stderr.isatty() and not os.environ.get("LEXFED_NO_PROGRESS"):
-        end = "\n" if done == canaries else ""
-        act("line start")
-        print(f"{claim}: {done} of {canaries} canaries", end=end, file=sys.stderr)
+def _show_progress(line: ProgressLine, claim: str, done: int, canaries: int) -> None:
+    """Show how many canaries of a claim had their coin; each claim has its line."""
+    line.show(done, canaries, [claim])
+    if done == canaries:
+        line.end()

@@ -11,6 +11,7 @@ from typer import Option
 from lexfed.cli import talk
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
+from lexfed.cli.progress import ProgressLine
 from lexfed.errors import RunFolderError
 from lexfed.version import __version__
 
@@ -58,7 +59,9 @@ def demo(
     failed = sum(check.status is Status.FAIL for check in made.verdict.checks)
     talk.say(f"  checks   {passed} passed, {failed} failed")
     talk.say(f"  compare  {seeds} trainings each, on the same patients …")
-    found = compare(config, list(_WORDS), seeds)
+    progress = ProgressLine("compare")
+    found = compare(config, list(_WORDS), seeds, progress.show)
+    progress.end()
     for name, (mean, half) in found.items():
         talk.say(f"             AUC {mean:.3f} ± {half:.3f}   {_WORDS[name]}")
     talk.say(f"\nReport: {out / 'report.html'}   ({time.monotonic() - begin:.0f} s)")

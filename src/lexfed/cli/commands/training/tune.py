@@ -12,6 +12,7 @@ from typer import Option
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
+from lexfed.cli.progress import ProgressLine
 from lexfed.errors import ConfigError, Problem, Refused, RunFolderError
 from lexfed.report.wording.rounding import round_up
 
@@ -77,8 +78,10 @@ def tune(
     setting: SearchSetting | None
     if public is not None:
         source = str(public) if is_builtin(str(public)) else str(public.resolve())
+        progress = ProgressLine("settings")
         with located_errors(config):
-            tried = search_public(tables, axes, source, config.parent)
+            tried = search_public(tables, axes, source, config.parent, progress.show)
+        progress.end()
         tuning.make_folder(folder)
         record = tuning.public_record(axes, tried)
         setting, lines = tried[0].setting, _public_lines(tried)
