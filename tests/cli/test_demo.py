@@ -33,7 +33,7 @@ def test_the_demo_works_twice(
     assert first.code == 0, first.err
     assert first.out == ""
     assert "demo: 8 hospitals, 1 200 synthetic patients, 17 columns" in first.err
-    steps = [line for line in first.err.splitlines() if "training ━" not in line]
+    steps = [line for line in first.err.splitlines() if "  training " not in line]
     text = rounded("\n".join(steps).replace("±", "")) + "\n"
     expected("demo.txt", text.split("Report:")[0])
     again = lexfed("demo", "--seeds", "2", "--json")

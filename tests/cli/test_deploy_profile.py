@@ -64,7 +64,7 @@ def test_from_an_open_range_to_a_model_that_is_paid_for(
     said = lexfed(*RUN, *PROFILE, "--resume")
     assert said.code == 0, said.err
     assert "is finished already; nothing was spent" in said.err
-    assert "profile of 180 persons declared at 3 sites" in said.out
+    assert "profile of 180 people declared at 3 sites" in said.out
     folder = "trial/coordinator/runs/small-profile/run"
     assert re.search(rf"`lexfed init --profile \S*{folder}`", said.err)
     assert "<html" in (world.folder / folder / "profile.html").read_text()

@@ -137,11 +137,11 @@ def test_the_problems_of_a_configuration_have_places(
 def test_refusals_and_defects_as_json(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret value: 42")
 
     lexfed("check", "nothing.toml")  # imports what the command needs
-    monkeypatch.setattr("lexfed.config.examine_file", broken)
+    monkeypatch.setattr("lexfed.config.overrides.examine_overridden", broken)
     said = lexfed("check", "--json")
     assert json.loads(said.out)["error"] == "internal error: ZeroDivisionError"
     assert json.loads(said.out)["exit_code"] == said.code == 4

@@ -172,7 +172,7 @@ def test_rows_beyond_the_cap_are_counted(
 ) -> None:
     edit(("units = 200", 'units = 200\nexcess_records = "drop"'))
     pd.concat([table, table.iloc[:2]]).to_csv("patients.csv", index=False)
-    assert "2 row(s) beyond `records_per_person` dropped" in lexfed("check").err
+    assert "2 rows beyond `records_per_person` dropped" in lexfed("check").err
 
 
 def test_check_lists_everything_and_has_json(

@@ -25,7 +25,7 @@ def test_from_open_ranges_to_a_verified_model(lexfed: Lexfed, here: Path) -> Non
     said = lexfed("profile", "--epsilon", "8")
     assert said.code == 0, said.err
     assert "whole record (ε, δ) = (8.00, 1e-6) per person" in said.err
-    assert "6 columns, of which these are open: age, bmi; persons that 3" in said.err
+    assert "6 columns, of which these are open: age, bmi; people that 3" in said.err
     assert "lexfed init --profile runs/visits-profile" in said.err
     assert "age" in said.out
     page = (here / "runs/visits-profile/profile.html").read_text()
@@ -89,7 +89,7 @@ def test_what_is_left_out_is_said(lexfed: Lexfed, here: Path) -> None:
     said = lexfed("profile", "--epsilon", "0.8")
     assert said.code == 0, said.err
     assert "left out, declared and hidden in noise: bmi, diagnosis" in said.err
-    assert "how many persons sites share" in said.err
+    assert "how many people sites share" in said.err
 
 
 def test_what_was_not_found_stays_open(lexfed: Lexfed, here: Path) -> None:

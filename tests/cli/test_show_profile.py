@@ -7,7 +7,7 @@ def test_every_column_has_a_line_and_its_notes() -> None:
     shown = lines(whole())
     assert (
         shown[0]
-        == "profile of 4,000 persons declared at 2 sites; intervals hold in 95 %"
+        == "profile of 4,000 people declared at 2 sites; intervals hold in 95 %"
     )
     assert shown[1].split() == ["column", "kind", "missing", "range", "or", "values"]
     age = next(line for line in shown if line.startswith("  age"))

@@ -69,7 +69,7 @@ MISTAKES = {
     "epsilon zero": ("epsilon = 2.0", "epsilon = 0"),
     "epsilon negative": ("epsilon = 2.0", "epsilon = -1.0"),
     "delta one": ("delta = 1e-6", "delta = 1.0"),
-    "delta not below one over the number of persons": ("delta = 1e-6", "delta = 0.01"),
+    "delta not below one over the number of people": ("delta = 1e-6", "delta = 0.01"),
     "cap zero": ("special = 0.3", "special = 0"),
     "sampling rate above one": ("sampling_rate = 1.0", "sampling_rate = 1.5"),
     "wrong choice": ('"add-remove"', '"add_remove"'),

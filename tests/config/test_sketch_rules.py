@@ -77,7 +77,7 @@ def test_nothing_is_sketched_by_default() -> None:
         (text("share = 0.1", ('"cascade"', '"none"')), "nothing is protected"),
         (
             text("share = 0.1", ('unit = "record"', 'unit = "client"')),
-            "persons are not what is counted",
+            "people are not what is counted",
         ),
         (text("share = 0.1", PROFILE), "differ between sites"),
         (text("share = 0.1", CLASS), "`budget.classes`"),

@@ -186,7 +186,7 @@ def test_many_problems_of_a_kind_are_counted_not_listed(tmp_path: Path) -> None:
     path = write(tmp_path, ["x,y", *["word,yes"] * 150, "0,no"])
     found = problems_of(path, schema)
     assert len(found) == SHOWN_PER_KIND + 1
-    assert str(found[-1]) == f"{150 - SHOWN_PER_KIND} more problem(s) of this kind"
+    assert str(found[-1]) == f"{150 - SHOWN_PER_KIND} more problems of this kind"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
     missing = [line for line in opening if line.rstrip() not in shown]
     assert missing == []
     rounds = priced.programme.rounds
-    assert any(re.search(rf"training .* {rounds}/{rounds} ", line) for line in shown)
+    assert any(re.search(rf"training .*{rounds}/{rounds} ", line) for line in shown)
     assert shown[0].startswith(f"lexfed {lexfed.__version__} · demo: ")
     for label in ("result", "tiers", "compare"):
         assert any(line.startswith(f"  {label} ") for line in shown)

@@ -62,7 +62,7 @@ def test_a_ledger_is_opened_only_where_there_is_one(tmp_path: Path) -> None:
     made.commit("run", 1, ROUND, "record", neighbours="add-remove")
     made.close()
     place.path.unlink()
-    with pytest.raises(LedgerError, match="is missing; 2 rows of it are on record"):
+    with pytest.raises(LedgerError, match="is missing, with 2 rows on record"):
         place.open_if_made()
 
 

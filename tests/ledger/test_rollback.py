@@ -299,7 +299,7 @@ def test_a_file_that_is_gone(place: Place) -> None:
     paid(place, 1, 3)
     place.path.unlink()
     with pytest.raises(
-        LedgerError, match=r"is missing; 5 rows of it are on record"
+        LedgerError, match=r"is missing, with 5 rows on record"
     ) as caught:
         place.open()
     assert "begins with everything that was spent" in caught.value.hint

@@ -57,9 +57,9 @@ BMI = 'bmi = { tier = "special"'
         ([('target = "readmitted"', 'target = "diagnosis"')], [], "label `diagnosis`, "
          "this run `readmitted`"),
         ([("delta = 1e-6", 'delta = 1e-6\nneighbours = "replace-one"')], [],
-         "tells the number of persons"),
+         "tells the number of people"),
         ([], [("units = 2500", "units = 2500\nsites_per_person = 2")],
-         "a person at 1 site(s), this run at 2"),
+         "a person at 1 site, this run at 2"),
         ([], [("[evaluation]", '[privacy]\ntrust = "local"\n\n[evaluation]')],
          '`trust = "central"`, and this run has "local"'),
         ([], [("[evaluation]", INPROCESS + DISTRIBUTED)],

@@ -126,5 +126,5 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
     fields = lines[5].split(",")
     fields[5] = "high"
     path.write_text("\n".join([*lines[:5], ",".join(fields), *lines[6:]]))
-    with pytest.raises(DataError, match=r"row 6.*text where a number is declared"):
+    with pytest.raises(DataError, match=r"row 6.*expected a number, found text"):
         loaded(tmp_path)

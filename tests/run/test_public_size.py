@@ -39,14 +39,14 @@ def test_the_divisor_is_what_neighbours_share() -> None:
     declared = config({"units": 50, "test_size": 0.2})
     assert public_units(declared, 7, 100) == 40
     assert public_units(config(free=True), 7, 100, declared=10) == 8
-    with pytest.raises(ConfigError, match="the number of persons is itself private"):
+    with pytest.raises(ConfigError, match="the number of people is itself private"):
         public_units(config(free=True), 7, 100)
 
 
 def test_a_delta_of_one_over_the_units_would_publish_one() -> None:
     with pytest.raises(ConfigError, match="below 1/1000, one over the number of sites"):
         check_delta(config(unit="client"), 1000, 10)
-    with pytest.raises(ConfigError, match="number of persons"):
+    with pytest.raises(ConfigError, match="number of people"):
         check_delta(config(neighbours="replace-one"), 7, 1000)
     with pytest.raises(ConfigError, match="below 1/1000"):
         check_delta(config({"units": 50}), 7, 1000, declared=1000)

@@ -176,7 +176,7 @@ def test_people_read_that_it_is_a_profile(world: World) -> None:
     assert "run `small-profile` with 3 sites" in words
     assert "a PROFILE: no model" in words
     assert "sought, since open: age" in words
-    assert "how many persons the sites share" in words
+    assert "how many people the sites share" in words
     assert "at most epsilon 30 at delta 0.0001 about the whole record" in words
     assert "at most epsilon 20 about special columns" in words
     limits = "[budget]\nepsilon = 2.0\ncaps = { special = 0.5 }\n"

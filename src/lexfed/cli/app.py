@@ -153,7 +153,14 @@ def _wrong_usage(error: Any) -> int:
     return _failed(LexfedError(message, _usage_hint(error, message, command)), 2)
 
 
+RENAMED = {"joining": "overlap"}
+"""Commands that had another name."""
+
+
 def _usage_hint(error: Any, message: str, command: str) -> str:
+    for old, new in RENAMED.items():
+        if f"'{old}'" in error.format_message():
+            return f"it was renamed: `lexfed {new}`"
     help_page = f"`{command} --help` shows the options"
     if "extra argument" in message and "." in message:
         # The shell has put the names of files in the place of a pattern.

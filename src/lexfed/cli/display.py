@@ -14,6 +14,7 @@ from lexfed.budget.importance_intervals import ImportanceInterval
 from lexfed.budget.record_classes import class_tiers
 from lexfed.budget.sites import BudgetProfile
 from lexfed.config import Config
+from lexfed.counted_words import counted
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
@@ -53,7 +54,8 @@ def law_line(priced: PricedRun) -> str:
         if counts[tier]
     ]
     return (
-        f"{sum(counts.values())} columns: {', '.join(parts)}, each with a reason; "
+        f"{counted(sum(counts.values()), 'column')}: {', '.join(parts)}, each with a "
+        "reason; "
         f"target `{target}` is {tagged.tier_of(target).label}"
     )
 
@@ -127,7 +129,7 @@ def profile_lines(priced: PricedRun, claim: Claim) -> list[str]:
     lines = []
     for profile in priced.profiles:
         record = claim.profiles[profile.name]
-        sites = "1 site" if record.sites == 1 else f"{record.sites} sites"
+        sites = counted(record.sites, "site")
         parts = [f"ε {round_up(record.epsilon)} of {profile.budget.epsilon:g}"]
         parts += [
             f"{tier} {round_up(epsilon)}{_cap(profile, tier)}"
@@ -162,11 +164,13 @@ def closing(config: Config, result: RunResult) -> list[str]:
     """Return what is said after training."""
     lines = []
     if result.stopped:
-        lines.append(f"  stopped  {result.stopped}; {result.rounds} rounds are kept")
+        lines.append(
+            f"  stopped  {result.stopped}; {counted(result.rounds, 'round')} kept"
+        )
     if result.lost:
         lines.append(
-            f"  lost     {result.lost} round(s) were interrupted or refused after they "
-            "were charged: paid for, not used"
+            f"  lost     {counted(result.lost, 'round')} interrupted or refused after "
+            "being charged: paid for, not used"
         )
     lines += [f"  adapted  {line}" for line in result.adapted]
     lines += [f"  sketched {line}" for line in result.sketched]
@@ -190,10 +194,11 @@ def audit_line(folder: Path) -> str:
     note = parse_note(read_plain(folder / "log" / "checkpoint", MAX_NOTE))
     head = Checkpoint.parse(note.body)
     others = len(note.signatures) - 1
-    by = f"signed, {others} cosignature(s)" if others else "signed"
+    by = f"signed, {counted(others, 'cosignature')}" if others else "signed"
     root = head.root.hex()
     return (
-        f"{head.size} entries, root {root[:4]}…{root[-4:]}, {by}; check it with "
+        f"{counted(head.size, 'entry')}, root {root[:4]}…{root[-4:]}, {by}; check it "
+        f"with "
         f"`lexfed verify {folder}`"
     )
 

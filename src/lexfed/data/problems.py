@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
+from lexfed.counted_words import counted
 from lexfed.errors import DataError, Problem
 
 SHOWN_PER_KIND = 20
@@ -79,7 +80,7 @@ class Problems:
         listed: list[Problem] = list(self.kept)
         for kind, count in self.counts.items():
             if count > SHOWN_PER_KIND:
-                more = f"{count - SHOWN_PER_KIND} more problem(s) of this kind"
+                more = f"{counted(count - SHOWN_PER_KIND, 'more problem')} of this kind"
                 listed.append(data_problem(kind, more))
         return DataError(listed)
 

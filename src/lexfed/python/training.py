@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from lexfed.config import demo_config, loads
+from lexfed.counted_words import counted
 from lexfed.data.problems import DataProblem, data_problem
 from lexfed.data.reading.memory_tables import MemoryTable
 from lexfed.data.reading.table_sources import table_source
@@ -65,7 +66,8 @@ class RunCheck:
         return not self.problems
 
     def __repr__(self) -> str:
-        return f"<RunCheck: {len(self.problems)} problems, {len(self.remarks)} remarks>"
+        problems = counted(len(self.problems), "problem")
+        return f"<RunCheck: {problems}, {counted(len(self.remarks), 'remark')}>"
 
     def _repr_html_(self) -> str:
         """Return the problems as a notebook shows and saves them.
@@ -111,7 +113,8 @@ class RunPlan(dict[str, Any]):
     """
 
     def __repr__(self) -> str:
-        return f"<RunPlan: {self._price}; {len(self['groups'])} groups of noise>"
+        groups = counted(len(self["groups"]), "group")
+        return f"<RunPlan: {self._price}; {groups} of noise>"
 
     @property
     def _price(self) -> str:

@@ -28,6 +28,7 @@ from lexfed.audit.log.logged_files import (
 )
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config.tables.root import Config
+from lexfed.counted_words import counted
 from lexfed.data.encoding import Encoding
 from lexfed.data.schema import Schema
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
@@ -126,11 +127,11 @@ def _unlike(claim: Claim, config: Config) -> Iterator[str]:
         yield f"protects a {claim.unit}, this run a {config.budget.unit}"
     # Under replace-one the number of persons is public; an add/remove run hides it.
     if claim.neighbours == "replace-one" != config.budget.neighbours:
-        yield "was made under `replace-one`, which tells the number of persons"
+        yield "was made under `replace-one`, which tells the number of people"
     if claim.sites_per_person != config.data.sites_per_person:
         yield (
-            f"counts a person at {claim.sites_per_person} site(s), this run at "
-            f"{config.data.sites_per_person}"
+            f"counts a person at {counted(claim.sites_per_person, 'site')}, this run "
+            f"at {config.data.sites_per_person}"
         )
     trust = config.privacy.trust
     if _STRENGTH[claim.trust] < _STRENGTH[trust]:

@@ -9,6 +9,7 @@ from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.verify.budgets import NOT_PRIVATE, LoggedPlan, read_plan, shown
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.canonical import digest
+from lexfed.counted_words import counted
 from lexfed.data.encoding import Encoding
 from lexfed.errors import ClaimError, ConfigError
 from lexfed.law.tags import TaggedSchema
@@ -48,7 +49,9 @@ def feature_tags(evidence: Evidence) -> str | Remark:
             raise Unsound("the encoding has another tier than the tags", index)
     _compare_claim(evidence, encoding)
     listed = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return f"{sum(counts.values())} columns ({listed}), {used} enter the model"
+    return (
+        f"{counted(sum(counts.values()), 'column')} ({listed}), {used} enter the model"
+    )
 
 
 def _json(evidence: Evidence, blob: str) -> Any:

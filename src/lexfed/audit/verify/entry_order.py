@@ -27,6 +27,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.log.evidence import Evidence, IndexedEntry, raw_key
 from lexfed.audit.log.logged_files import require_signed
 from lexfed.audit.verify.verdict import Remark, Unsound
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError
 
 _TRAINING = (
@@ -46,7 +47,8 @@ def entry_signatures(evidence: Evidence) -> str:
         except AuditError as error:
             raise Unsound(error.message, index) from error
     rotations = len(evidence.custody.extra)
-    return f"{len(evidence.records)} entries, {rotations} key rotations"
+    entries = counted(len(evidence.records), "entry")
+    return f"{entries}, {counted(rotations, 'key rotation')}"
 
 
 def separate_keys(evidence: Evidence) -> str:
@@ -62,7 +64,7 @@ def separate_keys(evidence: Evidence) -> str:
         if key in seen:
             raise Unsound(f"{whose} key and {seen[key]} key are the same", 0)
         seen[key] = whose
-    return f"{len(seen)} keys, all different"
+    return f"{counted(len(seen), 'key')}, all different"
 
 
 def bindings(evidence: Evidence) -> str:
@@ -99,7 +101,9 @@ def one_genesis(evidence: Evidence) -> str:
         raise Unsound("a second genesis", second.index)
     old, continued = evidence.genesis.previous, ""
     if old is not None:
-        continued = f", continues `{old.origin}` after its first {old.size} entries"
+        continued = (
+            f", continues `{old.origin}` after its first {counted(old.size, 'entry')}"
+        )
     return f"written by {evidence.genesis.software}{continued}"
 
 
@@ -129,7 +133,7 @@ def references(evidence: Evidence) -> str:
             if cited >= index:
                 raise Unsound(f"cites entry {cited}, which is not before it", index)
             count += 1
-    return f"{count} entries cite earlier ones"
+    return f"{counted(count, 'entry')} citing earlier ones"
 
 
 def decided_first(evidence: Evidence) -> str:
@@ -175,12 +179,15 @@ def gap_free(evidence: Evidence) -> str | Remark:
                 raise Unsound(f"refuses round {entry.round} after {last}", index)
         elif isinstance(entry, ResumptionEntry):
             if entry.rounds not in (last, last - 1):
-                what = f"resumed after {entry.rounds} rounds, the log lists {last}"
+                what = (
+                    f"resumed after {counted(entry.rounds, 'round')}, the log lists "
+                    f"{last}"
+                )
                 raise Unsound(what, index)
         elif isinstance(entry, CompletionEntry):
             completed = IndexedEntry(index, entry)
     if completed is None:
-        return Remark(f"{last} rounds so far; the run is not completed")
+        return Remark(f"{counted(last, 'round')} so far; the run is not completed")
     plan, end = evidence.last(BudgetPlan), completed.entry
     planned = 0 if plan is None else plan.rounds
     stated = (end.rounds, end.released, end.early)

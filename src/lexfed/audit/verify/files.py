@@ -30,6 +30,7 @@ from lexfed.audit.log.logged_files import (
     speaks_of_this_log,
 )
 from lexfed.audit.verify.verdict import Remark, Unsound
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError
 
 UNLOGGED = (
@@ -130,7 +131,7 @@ def reports(evidence: Evidence) -> str | Remark:
             raise Unsound("speaks of another state of this log", export.index)
     digest = digest_of(evidence.folder / "report.html")
     if digest is None:
-        return Remark(f"{len(exports)} exports logged, no report here")
+        return Remark(f"{counted(len(exports), 'export')} logged, no report here")
     logged = [export for export in exports if export.entry.digest == digest]
     if not logged and exports:
         raise Unsound(

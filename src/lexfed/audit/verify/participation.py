@@ -15,6 +15,7 @@ from lexfed.audit.entries.receipts import Receipt, ReceiptSubject
 from lexfed.audit.log.evidence import Evidence, IndexedEntry, raw_key
 from lexfed.audit.storage.held_folder import Folder
 from lexfed.audit.verify.verdict import Remark, Unsound
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.keys import fingerprint
 
@@ -41,11 +42,16 @@ def participants(evidence: Evidence) -> str | Remark:
     seen = _all_rounds(evidence)
     if seen.unbacked:
         return Remark(
-            f"{seen.unbacked} rounds without receipts: who took part is the "
+            f"{counted(seen.unbacked, 'round')} without receipts: who took part is the "
             "coordinator's word only"
         )
-    sealed = f", {seen.closed} rounds sealed and not opened" if seen.closed else ""
-    text = f"{seen.signed} receipts of {len(seen.charged)} sites{sealed}"
+    sealed = (
+        f", {counted(seen.closed, 'round')} sealed and not opened"
+        if seen.closed
+        else ""
+    )
+    sites = counted(len(seen.charged), "site")
+    text = f"{counted(seen.signed, 'receipt')} of {sites}{sealed}"
     return Remark(text) if seen.closed else text
 
 
@@ -99,7 +105,9 @@ def _one_round(
     signed = receipts_in(blob, seen.keys, index)
     if stated.sites is not None and stated.sites != len(signed):
         raise Unsound(
-            f"states {stated.sites} sites, {len(signed)} of them signed receipts", index
+            f"states {counted(stated.sites, 'site')}, {len(signed)} of them signed "
+            "receipts",
+            index,
         )
     for key_id, receipt in signed.items():
         _check_receipt(evidence, policy, logged, receipt)
@@ -160,7 +168,8 @@ def _check_receipt(
         raise Unsound("receipt: `query` is hashed exactly where noise is added", index)
     if receipt.charged > entry.round:
         raise Unsound(
-            f"a site was charged for {receipt.charged} releases, the log lists "
+            f"a site was charged for {counted(receipt.charged, 'release')}, the log "
+            "lists "
             f"{entry.round} up to here",
             index,
         )

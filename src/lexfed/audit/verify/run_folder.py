@@ -42,6 +42,7 @@ from lexfed.audit.verify.verdict import (
     Unsound,
     decide,
 )
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError
 
 
@@ -118,10 +119,10 @@ def _log(evidence: Evidence) -> str:
     stage = evidence.view.stage
     waiting = ""
     if stage is not None:
-        waiting = f"; a writer left {len(stage.entries)} unfinished entries"
+        waiting = f"; a writer left {counted(len(stage.entries), 'unfinished entry')}"
     return (
-        f"{checkpoint.size} entries, root {checkpoint.root.hex()}, every byte under "
-        f"the signed checkpoint{waiting}"
+        f"{counted(checkpoint.size, 'entry')}, root {checkpoint.root.hex()}, every "
+        f"byte under the signed checkpoint{waiting}"
     )
 
 
@@ -160,14 +161,15 @@ def _certificates(evidence: Evidence, checks: VerifierFindings) -> str | Remark:
         rules = parse_catalogue(evidence.blobs.get(digest))
     if rules is None:
         return Remark(
-            f"{len(certificates)} certificates by the rules {digest[:16]} of another "
-            "version, not evaluated again"
+            f"{counted(len(certificates), 'certificate')} by the rules {digest[:16]} "
+            "of another version, not evaluated again"
         )
     for each in certificates:
         _compare(evidence, each, checks, rules)
     last = certificates[-1].entry
     return (
-        f"{len(certificates)} certificates, {len(last.results)} rules each; shown: "
+        f"{counted(len(certificates), 'certificate')}, {len(last.results)} rules each; "
+        "shown: "
         f"{shown_rules(last.results, rules)}"
     )
 

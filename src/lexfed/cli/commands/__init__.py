@@ -5,7 +5,7 @@
     training/   demo, run (also plan and predict), tune, importance, profile
     evidence/   verify, report, log, witness, ledger, audit-privacy
     evaluate/   evaluate: comparisons, attacks, tables and figures
-    joining     joining: how many people two organisations share
+    overlap     overlap: how many people two organisations share
     deploy      deploy: kits, checks, runs between organisations
     site        site, coordinator: the steps of one organisation in them
 

@@ -20,6 +20,7 @@ from lexfed.cli.options import (
     ProfileEpsilonOption,
     ProfileFlag,
 )
+from lexfed.counted_words import counted
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def start_coordinator(kit: KitFolder) -> None:
         )
     words = (
         f"coordinator of project `{here.project}` at {here.address}, for "
-        f"{len(here.sites)} sites: {', '.join(here.sites)}"
+        f"{counted(len(here.sites), 'site')}: {', '.join(here.sites)}"
     )
     _become(here, words)
 

@@ -144,7 +144,7 @@ def persons_can_be_sketched(config: Config) -> Iterator[Finding]:
         ),
         UNIT: (
             budget.unit == "client",
-            '`unit = "client"`: persons are not what is counted there',
+            '`unit = "client"`: people are not what is counted there',
         ),
         ("budget", "classes"): (
             bool(budget.classes),
@@ -152,8 +152,7 @@ def persons_can_be_sketched(config: Config) -> Iterator[Finding]:
         ),
         ("budget", "profiles"): (
             bool(budget.profiles or budget.clients),
-            "budgets that differ between sites: their persons would count less than "
-            "one",
+            "budgets that differ between sites: their people would count less than one",
         ),
     }
     for path, (holds, obstacle) in obstacles.items():
@@ -175,7 +174,7 @@ def something_is_sketched(config: Config) -> Iterator[Finding]:
         yield about(("sketches", "weights"), what, hint, PERSON)
     elif config.sketches.columns == 0:
         what = (
-            "`[sketches]` has nothing to count: no persons without `data.person`, and "
+            "`[sketches]` has nothing to count: no people without `data.person`, and "
             "no columns with `columns = 0`"
         )
         hint = "set `columns`, or name the key of a person"

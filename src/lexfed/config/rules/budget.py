@@ -57,7 +57,7 @@ def budget_is_possible(config: Config) -> Iterator[Finding]:
             DELTA,
             f": expected at least {LEAST_DELTA:g}, got: {shown(budget.delta)}; no "
             "useful noise exists below that",
-            "use a delta well below one over the number of persons, for example "
+            "use a delta well below one over the number of people, for example "
             "`delta = 1e-6`",
             MECHANISM,
         )

@@ -299,7 +299,7 @@ def units_are_public(config: Config) -> Iterator[Finding]:
         yield about(
             UNITS,
             ' is missing for `neighbours = "add-remove"`',
-            "declare a public number of persons, for example `units = 6000`; under "
+            "declare a public number of people, for example `units = 6000`; under "
             "this relation the true number is private (under "
             '`neighbours = "replace-one"` it is not)',
             ("budget", "unit"), ("budget", "neighbours"), ("privacy", "mechanism"),

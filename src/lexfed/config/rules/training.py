@@ -76,7 +76,7 @@ def site_sizes_are_public(config: Config) -> Iterator[Finding]:
             ("federation", "weighting"),
             ': `sites` needs `neighbours = "replace-one"`, '
             f"got: {shown(budget.neighbours)}",
-            "under `add-remove` the number of persons at a site is private; use "
+            "under `add-remove` the number of people at a site is private; use "
             '`weighting = "units"`, or set `neighbours = "replace-one"` under '
             "`[budget]`",
             UNIT, MECHANISM, ("budget", "neighbours"),

@@ -58,7 +58,7 @@ _TO_ADD: Mapping[KeyPath, str] = {
     ("budget",): "add `[budget]` with `epsilon` and `delta`",
     ("budget", "epsilon"): "add what the whole run may cost one person, for example "
     "`epsilon = 2.0`",
-    ("budget", "delta"): "add `delta`, well below one over the number of persons, for "
+    ("budget", "delta"): "add `delta`, well below one over the number of people, for "
     "example `delta = 1e-6`",
 }
 _TO_ADD_IN_COLUMN: Mapping[str, str] = {
@@ -94,7 +94,7 @@ _TO_DECIDE: Mapping[str, str] = {
     "period": "write the first and last day that are public knowledge, in quotes, for "
     'example `["2015-01-01", "2025-12-31"]`; those of your data would leak',
     "target": "name the column to predict",
-    "units": "write a public number of persons, for example `6000`; counted from the "
+    "units": "write a public number of people, for example `6000`; counted from the "
     'data it would leak (with `neighbours = "replace-one"` remove the key)',
     "sites": 'write `{ column = "hospital", names = ["north", "south"] }`, or '
     "`{ count = 8 }`",

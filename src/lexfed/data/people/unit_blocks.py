@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from lexfed.arrays import Bools, Floats, Integers
+from lexfed.counted_words import counted
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.table import Table
 from lexfed.terms import ExcessHandling
@@ -73,7 +74,7 @@ def cap_records(
     beyond = placed[earlier_rows(units) >= records_per_person]
     kept = np.setdiff1d(placed, beyond)
     if excess != "drop":
-        what = f"more than {records_per_person} row(s) of one person"
+        what = f"more than {counted(records_per_person, 'row')} of one person"
         hint = (
             "raise `records_per_person` (more noise), or set "
             '`excess_records = "drop"` to keep the first rows of each person'
@@ -111,7 +112,7 @@ def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int
         np.stack([table.persons, sites], axis=1), axis=0, return_index=True
     )
     beyond = first[earlier_rows(pairs[:, 0]) >= limit]
-    what = f"a person appears at more than {limit} site(s)"
+    what = f"a person appears at more than {counted(limit, 'site')}"
     hint = (
         "if keys are counted anew at every site, put the site's name before "
         "them; if people do move, raise `sites_per_person` (more noise)"
@@ -225,8 +226,9 @@ def group_units(rows: PersonRows, records_per_person: int = 1) -> UnitBlock:
         rows.persons, return_index=True, return_inverse=True, return_counts=True
     )
     if over := int((counts > records_per_person).sum()):
-        more = "person(s) have more rows than `records_per_person` = "
-        raise refuse("person-over-cap", f"{over} {more}{records_per_person}")
+        people = counted(over, "person", "people")
+        more = f"with more rows than `records_per_person` = {records_per_person}"
+        raise refuse("person-over-cap", f"{people} {more}")
     by_first = np.argsort(first, kind="stable")
     unit_of_code = np.empty(len(codes), dtype=np.int64)
     unit_of_code[by_first] = np.arange(len(codes))

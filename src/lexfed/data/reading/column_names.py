@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 
+from lexfed.counted_words import counted
 from lexfed.data.problems import Problems
 from lexfed.visible_text import hidden_in, visible
 
@@ -50,5 +51,9 @@ def check_names(
             near, hint = get_close_matches(name, others, 1), lone_hint
             if not lone_hint and near:
                 hint = f"the {noun} has `{near[0]}`; is that the one you mean?"
+            elif not lone_hint:
+                count = counted(len([each for each in names if each]), "column")
+                hint = f"the {noun} has {count}, none with a similar name: is it the "
+                hint += f"right {noun}? if it is, correct the name"
             note("column-missing", f"is not in this {noun}", column=name, hint=hint)
     return [name for name in names if name in wanted]

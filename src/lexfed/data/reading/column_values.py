@@ -149,7 +149,7 @@ def finite_numbers(raw: RawColumn, place: ColumnPlace) -> tuple[Floats, str | No
         if unreadable.any():
             if unreadable[~raw.missing].all() and unreadable.sum() > 1:
                 return wrong_type("number", raw, place), None
-            what = "text where a number is declared"
+            what = "expected a number, found text"
             hint = "correct it; a word for a missing value goes into `data.missing`"
             place.rows("not-a-number", what, unreadable, hint)
             values[unreadable] = 0.0

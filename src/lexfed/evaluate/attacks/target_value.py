@@ -78,7 +78,7 @@ def find_target_value(
     where = f"column `{column}`"
     slots = encoding.slots_of_column(column).astype(np.int64)
     if not len(slots):
-        raise DataError([Problem(where, "has no slots: the model does not read it")])
+        raise DataError([Problem(where, "has no inputs: the model does not read it")])
     kind = encoding.slots[int(slots[0])].kind
     own = auxiliary[:, slots]
     own = own[_known(kind, own)]

@@ -19,6 +19,7 @@ from lexfed.arrays import Bools, Floats, Indices, Integers, Texts
 from lexfed.config import Config, from_mapping
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import SitesTable
+from lexfed.counted_words import counted
 from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.unit_blocks import (
     PersonRows,
@@ -197,7 +198,8 @@ def spread(config: Config, table: Table, coins: LotKeys) -> Integers:
     persons, first = np.unique(table.persons[split.train], return_index=True)
     count = len(partition.names)
     if len(persons) < count:
-        what = f"{count} sites, and {len(persons)} person(s) to train on"
+        people = counted(len(persons), "person", "people")
+        what = f"{counted(count, 'site')}, and {people} to train on"
         raise DataError([Problem("sites", what, "lower the number of sites")])
     site_of = site_of_row[split.train][first]
     for site in range(count):

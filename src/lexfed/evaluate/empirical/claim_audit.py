@@ -118,7 +118,7 @@ def _claim(priced: PricedRun) -> Claim:
         hint = "choose `cascade`, `grouped` or `uniform`"
         raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
     if claim.unit == "client":
-        what = "canaries are persons, and the claim is about whole sites"
+        what = "canaries are synthetic people, and the claim is about whole sites"
         raise ConfigError([Problem("`budget.unit`", what, 'audit `unit = "record"`')])
     return claim
 

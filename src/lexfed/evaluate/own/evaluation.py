@@ -19,6 +19,7 @@ from pathlib import Path
 from lexfed.config import Config
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
+from lexfed.counted_words import counted
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary
@@ -160,8 +161,8 @@ def measured_policy(
         journal=held.journal,
     )
     say(
-        f"{len(asked.tables)} questions, {found.jobs} runs, {len(found.left)} to do; "
-        f"{count} processes, {found.need}"
+        f"{counted(len(asked.tables), 'question')}, {counted(found.jobs, 'run')}, "
+        f"{len(found.left)} to do; {counted(count, 'process')}, {found.need}"
     )
     run(found)
     summaries = tuple(reversed(found.summaries()))

@@ -67,11 +67,11 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
     sites = rows_of(dataset, policies.own_case(config)).population.sites
     persons = sum(len(site.train) for site in sites)
     if config.budget.unit == "client":
-        why = "these attacks are on persons, and the guarantee is about whole sites"
+        why = "these attacks are on people, and the guarantee is about whole sites"
         left_out.append(Omission("Attacks and audit", why))
         return QuestionSet(tuple(tables), tuple(left_out))
     if persons < FEWEST:
-        why = f"{persons} persons to train on; below {FEWEST} an interval says nothing"
+        why = f"{persons} people to train on; below {FEWEST} an interval says nothing"
         left_out.append(Omission("Membership and attribute inference", why))
     else:
         tables.append(_membership(dataset, config))

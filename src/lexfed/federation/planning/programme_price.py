@@ -195,7 +195,7 @@ def _summation_error(draft: ProgrammeDraft, gradient: bool) -> float:
     )
     if error > 1e-2:
         what = (
-            "so many rows of so many persons cannot be summed with the precision that "
+            "so many rows of so many people cannot be summed with the precision that "
             "is charged for"
         )
         hint = "use `records_per_person = 1`, or a linear model with the built-in rule"

@@ -158,7 +158,7 @@ def _count_keys(
 ) -> None:
     if units.keys is None:
         raise ValueError(
-            "the programme counts keys of persons, a site's units have none"
+            "the programme counts keys of people, a site's units have none"
         )
     keys = units.keys.numpy().view(np.uint64)
     each = weights.sum(axis=1)

@@ -11,6 +11,7 @@ none is asked again.
 import secrets
 from pathlib import Path
 
+from lexfed.counted_words import counted
 from lexfed.errors import LedgerError
 from lexfed.ledger.bookkeeping.book import Book
 from lexfed.ledger.bookkeeping.prices import RECORD, meter
@@ -46,8 +47,8 @@ def open_database(
         pin = pins.pin_of_file(state, path)
         if pin is not None:
             raise LedgerError(
-                f"the ledger file `{path}` is missing; {pin.head.sequence} rows of "
-                "it are on record",
+                f"the ledger file `{path}` is missing, with "
+                f"{counted(pin.head.sequence, 'row')} on record",
                 "put back the file; if it is lost, `lexfed ledger restore` makes a new "
                 "one that begins with everything that was spent",
             )
@@ -149,7 +150,9 @@ def check_tail(database: Database) -> LedgerRow:
     last = tables.last_row(database)
     [[count]] = database.query("SELECT count(*) FROM rows")
     if count != last.sequence:
-        raise damage_error(f"it has {count} rows, the last is number {last.sequence}")
+        raise damage_error(
+            f"it has {counted(count, 'row')}, the last is number {last.sequence}"
+        )
     start = max(1, last.sequence - _TAIL)
     stored = list(tables.stored_rows(database, start))
     before = None if start == 1 else read_row(*stored[0])
@@ -180,7 +183,7 @@ def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
     if stored is None:
         last = tables.last_row(database).sequence
         raise LedgerError(
-            f"the ledger `{path}` was rolled back: it has {last} rows, "
+            f"the ledger `{path}` was rolled back: it has {counted(last, 'row')}, "
             f"{pin.head.sequence} were written",
             "put back the newest file; if it is lost, `lexfed ledger restore` charges "
             "what is missing",

@@ -102,9 +102,7 @@ def _section(at: int, column: ColumnProfile) -> ColumnSection:
         spark=_spark(column, name),
         figure=None
         if bars is None
-        else plots.histogram(
-            bars, column.quantiles, column.range, f"persons by {name}"
-        ),
+        else plots.histogram(bars, column.quantiles, column.range, f"people by {name}"),
         marked=bars is not None and bool(plots.marks(bars, column.range)),
         beyond=_beyond(column),
         quantiles=tuple(
@@ -122,7 +120,7 @@ def _spark(column: ColumnProfile, name: str) -> Markup | None:
         counts = plots.put_together(column.histogram).counts
     else:
         counts = tuple(each.count.value for each in column.values[:_VALUES])
-    return plots.spark(counts, f"persons by {name}") if counts else None
+    return plots.spark(counts, f"people by {name}") if counts else None
 
 
 def _beyond(column: ColumnProfile) -> str:
@@ -134,7 +132,7 @@ def _beyond(column: ColumnProfile) -> str:
         for edge in (bars.edges[0], bars.edges[-1])
     )
     return (
-        f"Below {first}: {value_text(bars.below)} persons ({interval(bars.below)}); "
+        f"Below {first}: {value_text(bars.below)} people ({interval(bars.below)}); "
         f"above {last}: {value_text(bars.above)} ({interval(bars.above)})."
     )
 
@@ -162,13 +160,13 @@ def _values(column: ColumnProfile) -> tuple[ProfileRow, ...]:
         _row(
             value,
             count,
-            plots.whisker(count, most, f"persons with {visible(value)}"),
+            plots.whisker(count, most, f"people with {visible(value)}"),
             "" if whole else "beginning",
         )
         for value, whole, count in shown
     ]
     if column.other is not None:
-        drawing = plots.whisker(column.other, most, "persons with another value")
+        drawing = plots.whisker(column.other, most, "people with another value")
         rows.append(_row("any other", column.other, drawing, "not listed"))
     return tuple(rows)
 
@@ -180,7 +178,7 @@ def _overlaps(profile: FederationProfile) -> list[ProfileRow]:
         _row(
             f"{pair.left} and {pair.right}",
             pair.persons,
-            plots.whisker(pair.persons, most, "persons in common"),
+            plots.whisker(pair.persons, most, "people in common"),
             "lost in the noise" if pair.jaccard is None else percent_text(pair.jaccard),
         )
         for pair in pairs[:_PAIRS]
@@ -195,7 +193,7 @@ def _elsewhere(profile: FederationProfile) -> list[tuple[ProfileRow, ProfileRow]
 
     return [
         (
-            row(each.site, each.persons, "persons at this site"),
+            row(each.site, each.persons, "people at this site"),
             row(each.site, each.elsewhere, "of these at other sites"),
         )
         for each in profile.elsewhere

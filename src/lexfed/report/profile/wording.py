@@ -101,9 +101,9 @@ def persons(people: float) -> str:
     """Return a number of persons in words.
 
     >>> persons(4000.0), persons(1.0)
-    ('4,000 persons', '1 person')
+    ('4,000 people', '1 person')
     """
-    return f"{people:,.0f} {'person' if people == 1 else 'persons'}"
+    return f"{people:,.0f} {'person' if people == 1 else 'people'}"
 
 
 def gist(column: ColumnProfile, most: int = 6) -> str:

@@ -24,8 +24,8 @@ _ALWAYS = (
     "nothing here adds them up.",
     "A tier's guarantee speaks about the values in its columns. It says nothing about "
     "what other columns tell about them, nor about whether a person took part.",
-    "The guarantee holds for the persons as keys name them: one human being under two "
-    "keys is two persons here.",
+    "The guarantee holds for people as keys name them: one human being under two "
+    "keys counts as two people here.",
 )
 
 

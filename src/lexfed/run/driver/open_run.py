@@ -185,7 +185,7 @@ def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
     coins = priced.population.coins
     if coins is not None and read_coins(folder.path, priced.config) != coins:
         raise RunFolderError(
-            f"`{folder.path}` has other coins: persons would change their places",
+            f"`{folder.path}` has other coins: people would change sites and sides",
             "load the data with `kept_coins` of the run that is continued",
         )
 

@@ -19,6 +19,7 @@ from lexfed.arrays import Integers
 from lexfed.budget.record_classes import RecordClass, record_class
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import Config
+from lexfed.counted_words import counted
 from lexfed.data.builtin.declarations import BuiltinSource
 from lexfed.data.builtin.registry import is_builtin, load_builtin
 from lexfed.data.conditions import matching_rows, parse_condition
@@ -137,11 +138,13 @@ class Population:
         """
         lines = BentValues(self.clamped, self.undeclared).lines()
         if self.dropped:
-            lines.append(f"{self.dropped} row(s) beyond `records_per_person` dropped")
+            lines.append(
+                f"{counted(self.dropped, 'row')} beyond `records_per_person` dropped"
+            )
         if self.strangers:
             lines.append(
-                f"{self.strangers} row(s) of sites that `data.sites.names` does not "
-                "list left out"
+                f"{counted(self.strangers, 'row')} left out: `data.sites.names` does "
+                "not list their sites"
             )
         if self.ignored:
             names = ", ".join(f"`{name}`" for name in self.ignored)

@@ -105,7 +105,7 @@ def public_units(
     if units is None:
         problem = Problem(
             "`data.units`",
-            'missing: with `neighbours = "add-remove"` the number of persons is itself '
+            'missing: with `neighbours = "add-remove"` the number of people is itself '
             "private",
             'declare a public `units = ...`, or use "replace-one"',
         )
@@ -130,6 +130,7 @@ def check_delta(
     else:
         return
     if config.budget.delta * units >= 1.0:
-        what = f"expected below 1/{units}, one over the number of {whom}s"
+        number = "people" if whom == "person" else "sites"
+        what = f"expected below 1/{units}, one over the number of {number}"
         hint = f"at 1/{units} one whole {whom} could be published"
         raise ConfigError([Problem("`budget.delta`", what, hint)])

@@ -293,7 +293,7 @@ class _Pricing:
         seen = "nothing would be seen"
         if worst.share < 1:
             percent = math.ceil(1000 * worst.share) / 10
-            seen = f"only what {percent:g} % of the persons have would be seen"
+            seen = f"only what {percent:g} % of the people have would be seen"
         what = (
             f"epsilon {epsilon:g} is too small to say anything: of `{worst.column}` "
             f"{seen}, and what {100 * USEFUL:g} % have must be"

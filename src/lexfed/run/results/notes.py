@@ -165,7 +165,7 @@ def _persons(priced: PricedRun, progress: Progress) -> Iterator[str]:
 
 def _duplicates(priced: PricedRun, site: str, found: DuplicateShare) -> str:
     line = (
-        f"site `{site}`: about {100 * found.part:.0f} % of its persons, and at least "
+        f"site `{site}`: about {100 * found.part:.0f} % of its people, and at least "
         f"{100 * found.at_least:.1f} %, are at other sites too"
     )
     if priced.budget.sites_per_person > 1:

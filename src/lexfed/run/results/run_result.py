@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lexfed.counted_words import counted
 from lexfed.errors import RunFolderError
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.notebook_html import html_table
@@ -62,7 +63,7 @@ class RunResult:
         """Return the result as a notebook shows it: metrics, then the guarantee."""
         rows = [(name, f"{value:.3f}") for name, value in self._shown]
         notes = [text for text in (self.verdict, self.stopped) if text]
-        notes += [*self.notes, f"{self.rounds} rounds, in {self.folder}"]
+        notes += [*self.notes, f"{counted(self.rounds, 'round')}, in {self.folder}"]
         shown = html_table("Result", ["metric", "value"], rows, notes)
         if self.claim is None:
             return html_table("NOT PRIVATE: no noise was added.", [], []) + shown

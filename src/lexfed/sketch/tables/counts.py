@@ -167,7 +167,7 @@ def _too_large(where: str) -> Problem:
     return Problem(
         where,
         "a count is larger than any honest one",
-        "check items and records per person, and how many persons a site may have",
+        "check items and records per person, and how many people a site may have",
     )
 
 

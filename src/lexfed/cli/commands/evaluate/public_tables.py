@@ -10,6 +10,7 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import ProgressLine, between_rounds
+from lexfed.counted_words import counted
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary, verdicts
@@ -43,8 +44,9 @@ def evaluate(
     with closing(Evaluation(tables, out, count, options.resume)) as found:
         left = len(found.left)
         talk.say(
-            f"{len(tables)} tables, {found.jobs} runs, {left} to do; "
-            f"{count} processes, {found.need}"
+            f"{counted(len(tables), 'table')}, {counted(found.jobs, 'run')}, "
+            f"{left} to do; "
+            f"{counted(count, 'process')}, {found.need}"
         )
         run_jobs(found)
         summaries = found.summaries()

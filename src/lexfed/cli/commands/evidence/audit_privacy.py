@@ -12,6 +12,7 @@ from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import ProgressLine
+from lexfed.counted_words import counted
 from lexfed.errors import ClaimError
 from lexfed.report.wording.rounding import round_down_to, round_up
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def audit_privacy(
     config: ConfigFile = DEFAULT,
     canaries: Annotated[
-        int, Option(min=100, help="Made-up persons for each claim.")
+        int, Option(min=100, help="Synthetic canaries for each claim.")
     ] = 5000,
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +67,7 @@ def table(found: Sequence["ClaimAudit"]) -> list[str]:
     return lines + [
         f"{one.claim:13} {one.neighbours:11} {round_up(one.epsilon):>8}   "
         f"≥{round_down_to(2, one.lower):>6}    {one.correct} of {one.guesses} "
-        f"({one.correct / one.guesses:.1%}), {one.canaries} canaries"
+        f"({one.correct / one.guesses:.1%}), {counted(one.canaries, 'canary')}"
         for one in found
     ]
 

@@ -17,6 +17,7 @@ from lexfed.cli import talk
 from lexfed.cli.groups import command_group
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json, write_parts
+from lexfed.counted_words import counted
 from lexfed.errors import LedgerError
 from lexfed.report.wording.rounding import round_up
 from lexfed.terms import CostMeasure
@@ -187,7 +188,10 @@ def verify(
         talk.fail(problem)
         raise Exit(1)
     if not as_json:
-        print(f"{ledger}: sound; {rows} rows, every charge and sum computed again")
+        print(
+            f"{ledger}: sound; {counted(rows, 'row')}, every charge and sum computed "
+            "again"
+        )
 
 
 @ledger.command()
@@ -252,7 +256,7 @@ def table(ledger: "LastingLedger", delta: float, checked: bool) -> str:
     how = "computed again from the rows" if checked else "tail and pin checked"
     lines = [
         f"ledger of site `{ledger.site}`, data `{ledger.data_set}`",
-        f"  {head.sequence} rows, head {root[:4]}…{root[-4:]}, {how}",
+        f"  {counted(head.sequence, 'row')}, head {root[:4]}…{root[-4:]}, {how}",
         "",
         f"  {'scope':<14}{'ε spent':>10}{'with reserved':>15}   ceiling",
     ]
@@ -264,13 +268,15 @@ def table(ledger: "LastingLedger", delta: float, checked: bool) -> str:
             lines.append(f"  reserved until {_day(sums.until)} by `{run}`")
     if book.unprotected:
         lines.append(
-            f"  {book.unprotected} run(s) added no noise: what they cost has no bound"
+            f"  {counted(book.unprotected, 'run')} added no noise: what they cost "
+            "has no bound"
         )
     for counting, why in _NO_PRICE.items():
         count = _sums(book, "record", counting).committed
         if count:
             lines.append(
-                f"  {count} release(s) {why}: what they cost `record` has no bound"
+                f"  {counted(count, 'release')} {why}: what they cost `record` "
+                "has no bound"
             )
     return "\n".join([*lines, ""])
 
@@ -387,7 +393,8 @@ def _words(row: "LedgerRow") -> str:
             return f"site `{body['site']}`, data `{body['data_set']}`"
         case "reserve":
             count = sum(number for number, _ in body["releases"])
-            return f"{count} releases until {_day(body['until'])} for `{body['run']}`"
+            until = f"until {_day(body['until'])}"
+            return f"{counted(count, 'release')} {until} for `{body['run']}`"
         case "commit":
             name = body["release"]["name"]
             return f"round {body['round']} of `{body['run']}`: {name}"

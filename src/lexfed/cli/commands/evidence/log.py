@@ -15,6 +15,7 @@ from lexfed.cli import talk
 from lexfed.cli.groups import command_group
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError, RunFolderError
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def show(
     records = read_evidence(run).records
     if index is not None:
         if index >= len(records):
-            raise AuditError(f"`{run}` has {len(records)} entries, no entry {index}")
+            raise AuditError(
+                f"`{run}` has {counted(len(records), 'entry')}, no entry {index}"
+            )
         print_json(_plain(records[index]))
     elif as_json:
         print_json([_plain(record) for record in records])
@@ -67,7 +70,7 @@ def prove(
     evidence = read_evidence(run)
     size = len(evidence.records)
     if index >= size:
-        raise AuditError(f"`{run}` has {size} entries, no entry {index}")
+        raise AuditError(f"`{run}` has {counted(size, 'entry')}, no entry {index}")
     note = evidence.view.signed.note.to_bytes()
     path = Path(f"entry-{index}.tlog-proof") if out is None else out
     if path.is_dir() or path.suffix == ".json":
@@ -204,7 +207,7 @@ def drill(
         record = opened.append(entry, f"drill/{opened.size}")
     same = root == expected
     words = "has the same root" if same else "has ANOTHER ROOT"
-    talk.say(f"entry {record.index}: the copy of {size} entries {words}")
+    talk.say(f"entry {record.index}: the copy of {counted(size, 'entry')} {words}")
     _warn_unwitnessed(run, opened.witnessing.failed)
     if not same:
         raise Exit(1)

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.groups import command_group
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError, RunFolderError
 
 witness = command_group("Run a witness, which cosigns the logs of others.")
@@ -95,7 +96,8 @@ def witness_serve(
 
     def started(server: WitnessServer) -> None:
         count = len(server.witness.origins)
-        talk.say(f"witness of {count} log(s) at {server.url}; stop with Ctrl-C")
+        logs = counted(count, "log")
+        talk.say(f"witness of {logs} at {server.url}; stop with Ctrl-C")
 
     serve_witness(folder, host, port, certificate=tls, started=started)
 

@@ -17,6 +17,7 @@ from lexfed.cli.commands.setup.first_questions import TerminalAnswers, on_termin
 from lexfed.cli.options import DEFAULT
 from lexfed.cli.output import exists_already, write_new
 from lexfed.cli.progress import INTERRUPTED
+from lexfed.counted_words import counted
 from lexfed.data.file_format import (
     DateOrder,
     DecimalMark,
@@ -214,7 +215,7 @@ def _write_open(out: Path, source: str, found: "TableGuess") -> None:
     write_new(out, scaffold(source, columns, found.keys))
     shown = "" if str(out) == "lexfed.toml" else f"{out} "
     talk.say(
-        f"wrote {out}: {len(columns)} columns, only their names and kinds\n"
+        f"wrote {out}: {counted(len(columns), 'column')}, only their names and kinds\n"
         "`lexfed init TABLE --target COLUMN --yes` fills in what is public and known\n"
         f"`lexfed tag {shown}--accept` suggests tiers and writes what you accept\n"
         f'replace every "?" that is left, then run `lexfed check {out}`'

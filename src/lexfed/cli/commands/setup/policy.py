@@ -11,6 +11,7 @@ from lexfed.cli import talk
 from lexfed.cli.groups import command_group
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
+from lexfed.counted_words import counted
 from lexfed.errors import AuditError, ConfigError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def verify(
         check_signature(file, content, key, str(file))
     except ConfigError as error:
         raise AuditError(error.message, error.hint) from error
-    talk.say(f"{file}: `{found.title}`, signed by {len(key)} of {len(key)} key(s)")
+    talk.say(f"{file}: `{found.title}`, signed by {counted(len(key), 'key')}")
 
 
 def _plain(policy: "BudgetPolicy") -> dict[str, object]:

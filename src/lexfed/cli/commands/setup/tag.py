@@ -19,6 +19,7 @@ from typer import Argument, Option
 
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson
+from lexfed.counted_words import counted
 from lexfed.errors import ConfigError, Problem
 from lexfed.report.markup.escaping import shortened, visible
 
@@ -271,7 +272,7 @@ def _summary(columns: Sequence["TaggedColumn"]) -> str:
     review = sum(tagged.suggestion.review for tagged in columns)
     verb = "needs" if review == 1 else "need"
     return (
-        f"{len(columns)} columns: {listed}; {review} {verb} review\n"
+        f"{counted(len(columns), 'column')}: {listed}; {review} {verb} review\n"
         "suggestions, not legal advice: `--explain COLUMN` shows why"
     )
 

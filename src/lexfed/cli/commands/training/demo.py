@@ -12,6 +12,7 @@ from lexfed.cli import talk
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import ProgressLine
+from lexfed.counted_words import counted
 from lexfed.errors import RunFolderError
 from lexfed.version import __version__
 
@@ -46,9 +47,9 @@ def demo(
     priced = price(config, population)
     patients = sum(len(site.train) + len(site.test) for site in population.sites)
     talk.say(
-        f"lexfed {__version__} · demo: {len(population.sites)} hospitals, "
+        f"lexfed {__version__} · demo: {counted(len(population.sites), 'hospital')}, "
         f"{f'{patients:,}'.replace(',', ' ')} synthetic patients, "
-        f"{len(population.tagged.schema.columns)} columns\n"
+        f"{counted(len(population.tagged.schema.columns), 'column')}\n"
     )
     opened = start(priced, out, text)
     result = show_training(priced, opened, "start again with `lexfed demo`")
@@ -58,7 +59,7 @@ def demo(
     passed = sum(check.status is Status.OK for check in made.verdict.checks)
     failed = sum(check.status is Status.FAIL for check in made.verdict.checks)
     talk.say(f"  checks   {passed} passed, {failed} failed")
-    talk.say(f"  compare  {seeds} trainings each, on the same patients …")
+    talk.say(f"  compare  {counted(seeds, 'training')} each, on the same patients …")
     progress = ProgressLine("compare")
     found = compare(config, list(_WORDS), seeds, progress.show)
     progress.end()

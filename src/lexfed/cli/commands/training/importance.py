@@ -8,6 +8,7 @@ from typer import Option
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
+from lexfed.counted_words import counted
 
 
 def importance(
@@ -54,8 +55,8 @@ def importance(
         talk.say(f"{ranking}; intervals hold together in 95 %, of the noise alone")
     if result.lost:
         talk.say(
-            f"{result.lost} round(s) were lost when the run was interrupted, and stay "
-            "paid: columns of a tier whose round was lost count 1"
+            f"{counted(result.lost, 'round')} lost when the run was interrupted; they "
+            "stay paid: columns of a tier whose round was lost count 1"
         )
     talk.say(
         f'Released once; use it with `importance_from = "paid:{folder}"` under '

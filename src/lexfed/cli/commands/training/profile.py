@@ -12,6 +12,7 @@ from typer import Option
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
+from lexfed.counted_words import counted
 from lexfed.errors import ConfigError
 from lexfed.report.markup.escaping import shortened
 
@@ -111,12 +112,12 @@ def _opening(found: "PricedProfile") -> list[str]:
 
     priced = found.priced
     sought = [column.name for column in found.columns if is_open(column)]
-    asked = f"{len(found.columns)} columns"
+    asked = f"{counted(len(found.columns), 'column')}"
     if sought:
         asked += f", of which these are open: {', '.join(sought)}"
     tables = [table for stage in priced.programme.stages for table in stage.tables]
     if any(table.domain == "keys" for table in tables):
-        asked += f"; persons that {len(priced.programme.sites)} sites share"
+        asked += f"; people that {counted(len(priced.programme.sites), 'site')} share"
     lines = [
         f"  law      {display.law_line(priced)}",
         *display.budget_lines(priced),
@@ -129,7 +130,7 @@ def _opening(found: "PricedProfile") -> list[str]:
     if PERSONS in found.left_out:
         lines.append(
             "           left out, since at this budget noise would hide it: how many "
-            "persons sites share"
+            "people sites share"
         )
     return lines
 
@@ -182,7 +183,7 @@ def profile_lines(profile: "FederationProfile") -> list[str]:
     from lexfed.report.profile.wording import persons
 
     sites = len(profile.sites)
-    where = f" at {sites} sites" if sites > 1 else ""
+    where = f" at {counted(sites, 'site')}" if sites > 1 else ""
     head = (
         f"profile of {persons(profile.people)} declared{where}; intervals hold in 95 %"
     )
@@ -216,7 +217,7 @@ def _shared(profile: "FederationProfile") -> Iterator[str]:
 
     if not profile.overlaps:
         return
-    yield "persons that two sites have in common"
+    yield "people that two sites have in common"
     pairs = sorted(profile.overlaps, key=lambda pair: -(pair.persons.low or 0.0))
     for pair in pairs[:_PAIRS]:
         sides = (shortened(site, _WIDEST) for site in (pair.left, pair.right))

@@ -13,6 +13,7 @@ from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
 from lexfed.cli.progress import ProgressLine
+from lexfed.counted_words import counted
 from lexfed.errors import ConfigError, Problem, Refused, RunFolderError
 from lexfed.report.wording.rounding import round_up
 
@@ -162,7 +163,8 @@ def _cost_lines(planned: "ChargedSearch") -> list[str]:
         f"  cost     charged: whole record (ε, δ) = ({round_up(cost.epsilon)}, "
         f"{cost.delta:g}), {cost.neighbours}, RDP; per attribute {tiers}; "
         f"label {round_up(cost.label)} when replaced, which no cap binds",
-        f"  search   {len(planned.settings)} settings; a secret number of runs, "
+        f"  search   {counted(len(planned.settings), 'setting')}; a secret number of "
+        "runs, "
         f"{law.mean:g} on average ({law.distribution}), each with {planned.part:.1%} "
         "of the budget",
         "  training … how many runs there are stays secret, so there is no progress",

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from lexfed.audit.entries.fields import ClosedModel, Digest
 from lexfed.config.declarations import tagged_schema_of
 from lexfed.config.tables.root import Config
+from lexfed.counted_words import counted
 from lexfed.data.encoding import build_encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
@@ -61,7 +62,7 @@ def cost_in_words(
     tiers = {n: max(tier, rules.tiers.get(n, tier)) for n, tier in own.items()}
     sites = ", ".join(bundle.sites)
     lines = [
-        f"run `{bundle.name}` with {len(bundle.sites)} sites: {sites}",
+        f"run `{bundle.name}` with {counted(len(bundle.sites), 'site')}: {sites}",
         f"digest {bundle.digest}",
         *_tells(bundle),
     ]
@@ -113,7 +114,7 @@ def _tells(bundle: Bundle) -> list[str]:
     if bundle.opened.columns:
         lines.append(f"sought, since open: {', '.join(bundle.opened.columns)}")
     if bundle.config.data.person is not None:
-        lines.append("it may tell how many persons the sites share")
+        lines.append("it may tell how many people the sites share")
     return lines
 
 
