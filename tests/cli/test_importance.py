@@ -10,6 +10,19 @@ Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
 
 
+def test_an_order_that_noise_would_decide_is_not_sold(
+    lexfed: Lexfed, place: Path
+) -> None:
+    said = lexfed("importance", "--epsilon", "0.005", "--out", "runs/bought")
+    assert said.code == 3, said.err
+    assert "noise would decide the order of importances at ε = 0.005" in said.err
+    assert "times that" in said.err
+    assert not (place / "runs").exists()
+    bought = lexfed("importance", "--epsilon", "0.3", "--out", "runs/bought")
+    assert bought.code == 0
+    assert "warning: noise is expected to decide the order" in bought.err
+
+
 def test_importances_are_bought_used_and_counted_together(
     lexfed: Lexfed, edit: Edit, place: Path
 ) -> None:

@@ -87,8 +87,8 @@ def test_show_a_folder(lexfed: Lexfed, ledger: str) -> None:
     assert history[-1].endswith("publish     round 1 of `run-c`")
     said = lexfed("ledger", "show", "ledgers")
     assert said.out.count("ledger of site") == 2
-    assert "1 run(s) added no noise" in said.out
-    assert "1 release(s) told the exact number of records" in said.out
+    assert "1 run added no noise" in said.out
+    assert "1 release told the exact number of records" in said.out
     _, south = json.loads(lexfed("ledger", "show", "ledgers", "--json").out)
     assert south["unpriced"] == {"told": 1, "unsaid": 0}
     empty = LastingLedger.open(Path("new.ledger"), "west", "patients.csv")

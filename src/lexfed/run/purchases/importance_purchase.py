@@ -8,11 +8,14 @@ cost off its own budget.
 from dataclasses import replace
 from pathlib import Path
 
+from scipy.special import ndtri
+
 from lexfed.budget.column_importance import remaining_budget
+from lexfed.budget.importance_intervals import ERROR
 from lexfed.config import Config, load
 from lexfed.config.examination import config_text
 from lexfed.data.people.lots import LotKeys
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.federation.planning.purchase_programmes import plan_importance
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.open_run import start
@@ -23,6 +26,12 @@ from lexfed.run.intake.public_facts import public_facts
 from lexfed.run.pricing.policy_terms import choices_of, stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.results.run_result import RunResult
+
+IMPORTANCE = "importance "
+"""Beginning of the names of the releases that show importances."""
+
+EXPECTED = 0.15
+"""Median part of the largest signal that is expected, as for towers."""
 
 
 def priced_importance(
@@ -49,7 +58,41 @@ def priced_importance(
     own = replace(part, epsilon=min(epsilon, left.epsilon), caps=caps)
     facts = public_facts(config, population, ())
     programme = plan_importance(facts, own, choices_of(config, stated.terms, {}))
-    return PricedRun(config, population, programme, own, (), stated.policy, paid)
+    priced = PricedRun(config, population, programme, own, (), stated.policy, paid)
+    _require_signal(priced)
+    return priced
+
+
+def largest_signal(priced: PricedRun) -> float:
+    """Return the most that any column may stand out, in what it takes to be seen.
+
+    All people pull a column of one slot the same way: n people clipped to C have a sum
+    of n C. It is told from zero more often than not if that is above the quantile of
+    the noise at which intervals of all columns end. Every number in it is public.
+    """
+    columns = len(priced.population.encoding.columns)
+    quantile = -float(ndtri(ERROR / columns / 2.0))
+    seen = (
+        priced.population.units * release.sampling_rate * group.clip / group.sigma
+        for release, _ in priced.programme.charges()
+        if release.name.startswith(IMPORTANCE)
+        for group in release.groups
+    )
+    return max(seen, default=0.0) / quantile
+
+
+def _require_signal(priced: PricedRun) -> None:
+    """Refuse a purchase whose order noise alone would decide, whatever the data say."""
+    largest = largest_signal(priced)
+    if largest < 1.0:
+        raise Refused(
+            f"noise would decide the order of importances at ε = "
+            f"{priced.budget.epsilon:g}: even a column that everybody pulls the same "
+            "way would be hidden more often than not; nothing was spent",
+            f"at this number of people `--epsilon` has to be some {1.0 / largest:.2g} "
+            "times that, and several times more to order columns",
+            scope="record",
+        )
 
 
 def buy_importance(

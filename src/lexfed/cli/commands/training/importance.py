@@ -29,7 +29,9 @@ def importance(
     from lexfed.run import folder_of
     from lexfed.run.intake.column_importance import PAID, importance_of
     from lexfed.run.purchases.importance_purchase import (
+        EXPECTED,
         buy_importance,
+        largest_signal,
         priced_importance,
     )
 
@@ -39,6 +41,13 @@ def importance(
     with located_errors(config):
         priced = priced_importance(found, config.parent, epsilon)
         talk.say("\n".join(display.opening(priced)))
+        if EXPECTED * largest_signal(priced) < 1.0:
+            talk.warn(
+                "noise is expected to decide the order of importances: a column with "
+                "an ordinary signal would not be told from zero",
+                "the order may end as `undecided`, and what it costs stays paid; a "
+                "larger `--epsilon` shows more",
+            )
         result = buy_importance(config, epsilon, folder, resume=resume)
     source = PAID + str(folder.resolve())
     bought = found.model_copy(
