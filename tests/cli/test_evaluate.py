@@ -56,7 +56,7 @@ def test_tables_are_written_and_what_is_missing_is_told(
     assert caught.value.exit_code == 1
     assert "--resume" in caught.value.hint
     told = capsys.readouterr()
-    assert "2 tables, 3 runs, 3 to do; 1 processes, about" in told.err
+    assert "2 tables, 3 runs, 3 to do; 1 process, about" in told.err
     assert "defect: iot_like, nobody, seed 0: KeyError" in told.err
     assert "3/3" not in told.err
     assert "**Not whole**: 0 of 1 runs" in told.out

@@ -42,7 +42,7 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
     told = capsys.readouterr()
     assert "warning: Internal: not for publication" in told.err
     assert "left out: Attacks and audit: these attacks are on people" in told.err
-    assert " to do; 1 processes, about" in told.err
+    assert " to do; 1 process, about" in told.err
     assert "The cost of protection is not significant over one split" in told.out
     assert {each.name for each in out.iterdir()} == {
         *("asked.json", "results.jsonl", "results.csv", "evaluation.html")

@@ -97,7 +97,8 @@ def verify(
         check_signature(file, content, key, str(file))
     except ConfigError as error:
         raise AuditError(error.message, error.hint) from error
-    talk.say(f"{file}: `{found.title}`, signed by {counted(len(key), 'key')}")
+    signed = f"signed by {len(key)} of {counted(len(key), 'key')}"
+    talk.say(f"{file}: `{found.title}`, {signed}")
 
 
 def _plain(policy: "BudgetPolicy") -> dict[str, object]:
