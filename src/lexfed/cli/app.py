@@ -164,7 +164,9 @@ def _usage_hint(error: Any, message: str, command: str) -> str:
     help_page = f"`{command} --help` shows the options"
     if "extra argument" in message and "." in message:
         # The shell has put the names of files in the place of a pattern.
-        return f'{help_page}; for several files put the pattern in quotes, "visits-*.csv"'
+        return (
+            f'{help_page}; for several files put the pattern in quotes, "visits-*.csv"'
+        )
     option = getattr(error, "option_name", None) or ""
     known = getattr(error, "possibilities", None) or ()
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.75)

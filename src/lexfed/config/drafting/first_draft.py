@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lexfed.config.text.wording import dotted, quoted
+from lexfed.counted_words import counted
 from lexfed.data.schema import DeclaredKind
 from lexfed.law.tagger.column_files import table_name
 from lexfed.terms import FRAME
@@ -61,7 +62,7 @@ class ColumnDraft:
             shown = ", ".join(map(visible, self.keys["values"][:_MOST_VALUES]))
             return shown + (", ..." if len(self.keys["values"]) > _MOST_VALUES else "")
         if "buckets" in self.keys:
-            return f"{self.keys['buckets']} buckets"
+            return counted(self.keys["buckets"], "bucket")
         ends = self.keys.get("range") or self.keys.get("period")
         if ends is None:
             kind = str(self.keys["kind"])

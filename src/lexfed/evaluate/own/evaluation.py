@@ -17,9 +17,9 @@ from functools import cached_property
 from pathlib import Path
 
 from lexfed.config import Config
+from lexfed.counted_words import counted
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, system_reason
-from lexfed.counted_words import counted
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary
