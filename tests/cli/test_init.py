@@ -58,7 +58,7 @@ def test_two_commands_from_a_table_to_a_model(lexfed: Lexfed, folder: Path) -> N
     assert config.data.person == "Patienten-Nr"
     assert config.data.written.to_dict()["separator"] == "semicolon"
     ranges = {name: column.range for name, column in config.data.columns.items()}
-    assert ranges["Alter"] == (0.0, 120.0)
+    assert ranges["Alter"] == (0.0, 100.0)
     assert ranges["CRP"] == (0.0, 500.0)
     assert lexfed("check").code == 0
     ran = lexfed("run")
@@ -83,6 +83,17 @@ def test_options_say_what_would_be_asked(lexfed: Lexfed, folder: Path) -> None:
     assert config.data.columns["Station"].values == ("Kapuziner", "Minorit")
     assert (config.data.units, config.budget.epsilon) == (80, 1.5)
     assert "exists already" in lexfed(*arguments).err
+
+
+def test_two_keys_of_a_person_are_told(lexfed: Lexfed, folder: Path) -> None:
+    table = Path("klinik.csv").read_text("latin-1").splitlines()
+    rows = [f"{line};{'customer_id' if not n else f'C{n % 50}'}" for n, line in
+            enumerate(table)]  # fmt: skip
+    Path("two.csv").write_text("\n".join(rows), "latin-1")
+    said = lexfed("init", "two.csv", "--target", "verstorben", "--yes")
+    assert said.code == 0, said.err
+    assert "may each say whom a row is about: `--person COLUMN` says which" in said.err
+    assert load(Path("lexfed.toml")).data.person is None
 
 
 def test_sites_of_a_column(lexfed: Lexfed, folder: Path) -> None:

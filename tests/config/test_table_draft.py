@@ -87,7 +87,7 @@ def test_a_draft_is_a_configuration_without_open_decisions(tmp_path: Path) -> No
     assert config.data.person == "patient_id"
     assert config.budget.neighbours == "replace-one"
     columns = columns_of(draft)
-    assert columns["Age"]["range"] == [0, 120]
+    assert columns["Age"]["range"] == [0, 100]
     assert columns["Gender"]["values"] == ["female", "male"]
     assert columns["kapuziner"] == {"kind": "category", "buckets": 8}
     assert columns["qqzx"]["scale"] == "symlog"
@@ -239,7 +239,7 @@ def test_a_number_to_predict_needs_a_public_range(tmp_path: Path) -> None:
     table = people()
     draft = drafted(table, tmp_path, target="systolic_bp")
     assert draft.configuration.model == "linear"
-    assert columns_of(draft)["systolic_bp"]["range"] == [40, 300]
+    assert columns_of(draft)["systolic_bp"]["range"] == [70, 230]
     with pytest.raises(ConfigError, match="lowest and highest"):
         drafted(table, tmp_path, target="qqzx")
     draft = drafted(table, tmp_path, target="qqzx", target_range=(0.0, 9000.0))
@@ -319,3 +319,80 @@ def test_numbers_that_all_differ_are_amounts_where_the_name_says_so(
     columns = columns_of(drafted(table, tmp_path))
     assert columns["salary"]["kind"] == "number"
     assert "code" not in columns
+
+
+def test_a_key_of_a_visit_is_no_key_of_a_person(tmp_path: Path) -> None:
+    table = people().assign(encounter_id=range(ROWS), loan_id=range(ROWS))
+    draft = drafted(table, tmp_path)
+    assert draft.configuration.person == "patient_id"
+    assert draft.person_keys == ("patient_id",)
+    alone = drafted(table.drop(columns="patient_id"), tmp_path)
+    assert alone.configuration.person is None
+    assert alone.person_keys == ()
+
+
+def test_columns_that_describe_nobody_are_left_out(tmp_path: Path) -> None:
+    table = people().assign(fnlwgt=1.5, split="train", Age_split=3.0)
+    table.insert(0, "Unnamed: 0", [n // 2 for n in range(ROWS)])
+    left_out = dict(drafted(table, tmp_path).configuration.left_out)
+    for name in ("fnlwgt", "split", "Unnamed: 0"):
+        assert left_out[name].endswith("it describes nobody")
+    assert "Age_split" not in left_out
+
+
+def test_another_name_of_the_outcome_is_left_out(tmp_path: Path) -> None:
+    table = people().assign(date_of_death="2020-01-01", readmitted=0, mortality=1)
+    table.loc[::3, "readmitted"] = 1
+    found = drafted(table, tmp_path)
+    same = "by its name it says what is to be predicted"
+    left_out = dict(found.configuration.left_out)
+    assert left_out["date_of_death"] == left_out["mortality"] == same
+    assert "readmitted" in columns_of(found)
+    # The control: nothing of it is left out where another column is the target.
+    other = columns_of(drafted(table, tmp_path, target="hiv_status"))
+    assert {"died", "mortality", "date_of_death"} <= set(other)
+
+
+def test_a_measure_whose_name_is_also_that_of_a_key_is_kept_for_review(
+    tmp_path: Path,
+) -> None:
+    generator = np.random.default_rng(3)
+    table = people().assign(resp=generator.normal(20, 5, ROWS).round(1))
+    draft = drafted(table, tmp_path)
+    law = examine(draft.configuration.text()).require().law.columns
+    assert "resp" in {p.name for p in draft.proposals if p.review}
+    assert law["resp"].tier in ("personal", "special")
+    assert law["resp"].reason.startswith("until a person")
+    # The control: a key of that name is none of the model's inputs.
+    keys = drafted(people().assign(resp=[f"R{n}" for n in range(ROWS)]), tmp_path)
+    assert "resp" not in columns_of(keys)
+
+
+def test_answers_of_any_column_are_known(tmp_path: Path) -> None:
+    table = people()
+    table["kapuziner"] = np.tile(["ja", "Nein"], ROWS // 2)
+    table["qqzx"] = np.tile(["Low", "medium", "high", "huge"], ROWS // 4)
+    columns = columns_of(drafted(table, tmp_path))
+    assert columns["kapuziner"]["values"] == ["nein", "ja"]
+    assert columns["qqzx"]["values"] == ["low", "medium", "high"]
+
+
+def test_the_shortest_list_of_classes_that_holds_all_is_taken(tmp_path: Path) -> None:
+    table = people().assign(qqzx=np.tile(["g", "b"], ROWS // 2))
+    draft = drafted(table, tmp_path, target="qqzx")
+    assert columns_of(draft)["qqzx"]["values"] == ["b", "g"]
+
+
+def test_a_number_to_predict_may_differ_in_every_row(tmp_path: Path) -> None:
+    table = people().assign(SalePrice=range(150_000, 150_000 + ROWS), qqzx=range(ROWS))
+    draft = drafted(table, tmp_path, target="SalePrice")
+    assert draft.configuration.model == "linear"
+    assert columns_of(draft)["SalePrice"]["kind"] == "number"
+    with pytest.raises(ConfigError, match="lowest and highest"):
+        drafted(table, tmp_path, target="qqzx")
+
+
+def test_a_column_called_one_is_no_site(tmp_path: Path) -> None:
+    table = people().rename(columns={"kapuziner": "1"})
+    assert drafted(table, tmp_path).configuration.sites == {"count": 1}
+    assert drafted(table, tmp_path, sites="1").configuration.sites == {"count": 1}

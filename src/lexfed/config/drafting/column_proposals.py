@@ -13,6 +13,7 @@ Guarantees:
     A column is proposed, or left out with a reason; none vanishes.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +39,17 @@ NO_RANGE = "no range is known for this name: a wide one; larger numbers are cut"
 NO_LIST = "no list is known for this name: values in public buckets"
 FREE_TEXT = "free text or a key: never a model input"
 NEVER_SURE = "until a person decides, the cautious tier"
+SAME_OUTCOME = "by its name it says what is to be predicted"
+KEY = "person_key"
 _LONGEST_REASON = 1000
+_OF_EVENTS = (
+    "encounter", "visit", "stay", "admission", "hadm", "episode", "loan", "credit",
+    "order", "transaction", "invoice", "claim", "booking", "reservation", "session",
+    "trip", "case", "sample", "record", "ticket", "scan", "specimen", "event", "item",
+    "message", "application", "contract", "accident", "incident", "purchase",
+    "payment", "procedure", "image", "product", "quote", "lead",
+)  # fmt: skip
+"""Words of keys that count what happens to people, of which one may have several."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +80,27 @@ class TableProposal:
 
 
 def proposed_columns(
-    table: TableGuess, tags: Mapping[str, TaggedColumn], keys: Collection[str]
+    table: TableGuess,
+    tags: Mapping[str, TaggedColumn],
+    keys: Collection[str],
+    target: str,
 ) -> TableProposal:
-    """Return proposals for the columns of a table that are none of the keys."""
+    """Return proposals for the columns of a table, but for the target and the keys."""
+    catalogue = load_domains()
     columns: list[ColumnProposal] = []
     left_out: list[tuple[str, str]] = []
     for guess in table.columns:
-        if guess.name in keys:
+        if guess.name == target or guess.name in keys:
+            continue
+        if (why := catalogue.aside(guess.name)) != "":
+            left_out.append((guess.name, why))
+            continue
+        if catalogue.same_outcome(guess.name, target):
+            left_out.append((guess.name, SAME_OUTCOME))
             continue
         decision, review = proposed_decision(tags[guess.name])
+        if decision.category == KEY and catalogue.holds(guess.name, guess.kind):
+            decision, review = _measured(tags[guess.name]), True
         if decision.tier == Tier.IDENTIFIER.label:
             left_out.append((guess.name, _identifier_words(tags[guess.name])))
             continue
@@ -89,6 +112,19 @@ def proposed_columns(
             draft = ColumnDraft(guess.name, declared, source, decision)
             columns.append(ColumnProposal(draft, widened, review))
     return TableProposal(tuple(columns), tuple(left_out))
+
+
+def _measured(tagged: TaggedColumn) -> ColumnDecision:
+    """Return the decision about a name that is listed as a measure and as a key.
+
+    It has the tier that most speaks for beside the key's, and at least `personal`.
+    """
+    votes = [each for each in tagged.suggestion.evidence if each.category != KEY]
+    special = any(each.tier == Tier.SPECIAL.label for each in votes)
+    health = max(votes, key=lambda each: each.weight).category if special else ""
+    tier = Tier.SPECIAL.label if special else Tier.PERSONAL.label
+    reason = f"{NEVER_SURE}: the name may be that of a measure, or of a person's key"
+    return ColumnDecision(tier, health or "other_personal", reason, "rule")
 
 
 def _identifier_words(tagged: TaggedColumn) -> str:
@@ -131,14 +167,16 @@ def _known_domain(
             return None
     else:
         domain = catalogue.domain(name, kind)
-    if domain is None:
-        return None
-    if not domain.codings:
+    if domain is not None and not domain.codings:
         return domain.keys, domain.reason
-    coding = domain.coding_of(present_texts(name, frame)) if domain.codings else None
-    if coding is not None:
-        return {"kind": "category", "values": coding}, domain.reason
-    if kind == "text":
+    named = () if domain is None else (domain,)
+    answers = catalogue.answers if kind == "category" else ()
+    texts = present_texts(name, frame) if named or answers else Counter()
+    for each in (*named, *answers):
+        coding = each.coding_of(texts)
+        if coding is not None:
+            return {"kind": "category", "values": coding}, each.reason
+    if domain is None or kind == "text":
         return None
     return {"kind": "category", "buckets": FEW_BUCKETS}, domain.reason
 
@@ -155,17 +193,29 @@ def proposed_target(
     if guess.kind == "date":
         return None
     catalogue = load_domains()
-    kind = "number" if guess.kind == "number" else "category"
+    kind = "number" if is_number(guess, frame) else "category"
     domain = catalogue.domain(guess.name, kind)
     if domain is not None and domain.range is not None:
         return domain.keys, domain.reason
     lists = (domain,) if domain is not None and domain.codings else ()
     present = {plain_code(text) for text in present_texts(guess.name, frame)}
-    for each in (*lists, *catalogue.classes):
-        for coding in sorted(each.codings, key=len):
-            if present <= {plain_code(value) for value in coding}:
-                return {"kind": "category", "values": coding}, each.reason
+    for among in (lists, catalogue.classes):
+        holding = [
+            (coding, each.reason)
+            for each in among
+            for coding in each.codings
+            if present <= {plain_code(value) for value in coding}
+        ]
+        if holding:
+            values, reason = min(holding, key=lambda held: len(held[0]))
+            return {"kind": "category", "values": values}, reason
     return None
+
+
+def is_number(guess: ColumnGuess, frame: Frame) -> bool:
+    """Return True for numbers, also if they are whole and all differ, as keys do."""
+    listed = guess.kind == "text" and bool(present_texts(guess.name, frame))
+    return guess.kind == "number" or (listed and _are_numbers(guess.name, frame))
 
 
 def proposed_decision(tagged: TaggedColumn) -> tuple[ColumnDecision, bool]:
@@ -193,11 +243,15 @@ def protected_target(decision: ColumnDecision) -> ColumnDecision:
     return replace(decision, tier=tier, category=category, reason=reason)
 
 
-def present_texts(name: str, frame: Frame) -> list[str]:
-    """Return the values of a column as texts, without missing ones."""
+def present_texts(name: str, frame: Frame) -> Counter[str]:
+    """Return how often a column has each value, as a text; missing ones not at all."""
     raw = frame.columns[name]
-    texts = [str(value) for value in raw.values[~raw.missing].tolist()]
-    return [text for text in texts if not frame.written.is_missing(text)]
+    counts: Counter[str] = Counter()
+    for value, times in Counter(raw.values[~raw.missing].tolist()).items():
+        text = str(value)
+        if not frame.written.is_missing(text):
+            counts[text] += times
+    return counts
 
 
 def _are_numbers(name: str, frame: Frame) -> bool:
@@ -208,12 +262,16 @@ def _are_numbers(name: str, frame: Frame) -> bool:
 def person_keys(
     columns: Sequence[ColumnGuess], tags: Mapping[str, TaggedColumn]
 ) -> tuple[str, ...]:
-    """Return the columns that the tagger surely takes for keys of a person."""
+    """Return the columns that the tagger surely takes for keys of a person.
+
+    A key of what happens to people, such as a visit or a loan, is none.
+    """
     fillers = load_domains().fillers
     return tuple(
         guess.name
         for guess in columns
-        if tags[guess.name].suggestion.category == "person_key"
+        if tags[guess.name].suggestion.category == KEY
         and not tags[guess.name].suggestion.review
         and not fillers.issuperset(name_words(guess.name))
+        and not any(word in "".join(name_words(guess.name)) for word in _OF_EVENTS)
     )

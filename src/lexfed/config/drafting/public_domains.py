@@ -13,7 +13,8 @@ were there before the table was.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -53,21 +54,23 @@ class PublicDomain:
             return {"kind": "category", "buckets": self.buckets}
         return {"kind": "category", "values": self.codings[0]}
 
-    def coding_of(self, texts: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the list that holds the most of these texts, if it holds half.
+    def coding_of(self, texts: Counter[str]) -> tuple[str, ...] | None:
+        """Return the list that holds the most of counted texts, if it holds half.
 
         A longer list is taken only if it holds a twentieth of them more, so that it is
         seldom a single row that decides between two. Case does not matter.
         """
-        folded = [plain_code(text) for text in texts]
+        folded: Counter[str] = Counter()
+        for text, times in texts.items():
+            folded[plain_code(text)] += times
         best: tuple[str, ...] | None = None
-        most = 0
+        most, total = 0, folded.total()
         for coding in sorted(self.codings, key=len):
             known = {plain_code(value) for value in coding}
-            held = sum(text in known for text in folded)
-            if held > most + len(texts) / 20:
+            held = sum(folded[text] for text in known)
+            if held > most + total / 20:
                 best, most = coding, held
-        return best if texts and 2 * most >= len(texts) else None
+        return best if total and 2 * most >= total else None
 
 
 def plain_code(text: str) -> str:

@@ -5,7 +5,6 @@ Options answer first, then what is public and known of the names, then the perso
 is asked one thing at a time; without a person defaults are taken and listed.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from lexfed.config.drafting.column_proposals import (
     ColumnProposal,
+    is_number,
     person_keys,
     present_texts,
     proposed_columns,
@@ -60,10 +60,15 @@ class DraftRequest:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A first configuration, and the proposals for its features."""
+    """A first configuration, and the proposals for its features.
+
+    Attributes:
+        person_keys: the columns that may say whom a row is about.
+    """
 
     configuration: ConfigurationDraft
     proposals: tuple[ColumnProposal, ...]
+    person_keys: tuple[str, ...] = ()
 
 
 def draft_table(
@@ -90,11 +95,13 @@ def draft_table(
     tags = _tags(request, names)
     keys, source = _target_keys(request, table, target, answers)
     decision = protected_target(proposed_decision(tags[target])[0])
-    person = _person(request, table, tags, target, answers)
+    taken = (target, request.sites)
+    known = tuple(n for n in person_keys(table.columns, tags) if n not in taken)
+    person = _person(request, table, known, target, answers)
     sites = _sites(request, table, (target, person), answers)
     units = request.units or _units(person, answers)
-    apart = {target, person, sites.get("column")}
-    found = proposed_columns(table, tags, {name for name in apart if name is not None})
+    keys_apart = {each for each in (person, sites.get("column")) if each is not None}
+    found = proposed_columns(table, tags, keys_apart, target)
     asked = [_answered(each, answers) for each in found.columns]
     kept = tuple(each for each in asked if each is not None)
     dropped = {each.name for each in found.columns} - {each.name for each in kept}
@@ -117,7 +124,7 @@ def draft_table(
         format=table.keys,
         left_out=left_out,
     )
-    return TableDraft(configuration, kept)
+    return TableDraft(configuration, kept, known)
 
 
 def _people(table: TableGuess, person: str | None) -> int:
@@ -159,7 +166,7 @@ def _target_keys(
     if known is not None:
         return known
     shown = visible(target)[:60]
-    if guess.kind == "number":
+    if is_number(guess, table.frame):
         return answers.ask(
             Question(
                 f"`{shown}`: lowest and highest value, as LOW..HIGH",
@@ -170,8 +177,11 @@ def _target_keys(
             ),
             _range_keys,
         )
-    counts = Counter(present_texts(target, table.frame))
-    common = len(counts) <= MOST_CLASSES and min(counts.values()) >= ROWS_OF_A_CLASS
+    counts = present_texts(target, table.frame)
+    common = (
+        len(counts) <= MOST_CLASSES
+        and min(counts.values(), default=0) >= ROWS_OF_A_CLASS
+    )
     if common and answers.of_person:
         answers.tell(f"in the table: {', '.join(map(visible, sorted(counts)))}")
 
@@ -210,16 +220,13 @@ def _range_keys(answer: str) -> tuple[Mapping[str, Any], str]:
 def _person(
     request: DraftRequest,
     table: TableGuess,
-    tags: Mapping[str, TaggedColumn],
+    keys: tuple[str, ...],
     target: str,
     answers: Answers,
 ) -> str | None:
     if request.person is not None:
         return request.person
     names = tuple(guess.name for guess in table.columns)
-    keys = [
-        n for n in person_keys(table.columns, tags) if n not in (target, request.sites)
-    ]
     answer = answers.ask(
         Question(
             "Which column says whom a row is about",
@@ -242,10 +249,11 @@ def _sites(
     names = tuple(guess.name for guess in table.columns)
 
     def read(answer: str) -> Mapping[str, Any]:
-        if answer in names and answer not in taken:
-            return {"column": answer}
+        # A number first: columns of some tables are called `1`, `2`, ...
         if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= 10_000:
             return {"count": int(answer)}
+        if answer in names and answer not in taken:
+            return {"column": answer}
         raise ValueError(
             "expected a number of simulated sites, or another column of the table"
         )

@@ -326,12 +326,14 @@ def _kind(raw: RawColumn, written: FileFormat) -> DeclaredKind:
         return "number"
     if raw.kind == "number":
         return _number_or_key(present.astype(np.float64))
-    cells = [str(value) for value in present if not written.is_missing(str(value))]
-    distinct = {cell.lower() for cell in cells}
+    texts = list(map(str, present.tolist()))
+    known = {text for text in set(texts) if not written.is_missing(text)}
+    cells = [text for text in texts if text in known]
+    distinct = {cell.lower() for cell in known}
     if (distinct and distinct <= _TRUTH) or distinct in _LETTERS_OF_TRUTH:
         return "flag"
     if distinct and _maybe_numbers(distinct):
-        numbers = {cell: written_number(cell, written) for cell in set(cells)}
+        numbers = {cell: written_number(cell, written) for cell in known}
         values = [n.value for cell in cells if (n := numbers[cell]) is not None]
         if len(values) == len(cells):
             # A key has neither a unit nor marks between its digits.
@@ -340,7 +342,7 @@ def _kind(raw: RawColumn, written: FileFormat) -> DeclaredKind:
             if any(_MARKED.search(cell) for cell in cells):
                 return "number"
             return _number_or_key(np.array(values, dtype=np.float64))
-        if _are_dates(set(cells), written.dates):
+        if _are_dates(known, written.dates):
             return "date"
     if distinct and _strays(cells, written):
         return "number"
@@ -401,12 +403,13 @@ def _stray_notes(frame: Frame, kinds: Mapping[str, DeclaredKind]) -> Iterator[st
         if kinds[name] != "number" or raw.kind != "text":
             continue
         texts = raw.values.tolist()
-        gone = [written.is_missing(text) for text in texts]
-        rows = [
-            int(row)
-            for row, text, missing in zip(frame.rows, texts, gone, strict=True)
-            if not missing and written_number(text, written) is None
-        ]
+        strays = {
+            text
+            for text in set(texts)
+            if not written.is_missing(text) and written_number(text, written) is None
+        }
+        found = zip(frame.rows, texts, strict=True) if strays else ()
+        rows = [int(row) for row, text in found if text in strays]
         if rows:
             yield (
                 f"column `{name}`: text among numbers, first in row {rows[0]}{file}; "

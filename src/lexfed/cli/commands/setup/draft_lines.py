@@ -27,6 +27,12 @@ def draft_lines(draft: TableDraft) -> Iterator[str]:
         yield f"  {name:<{width}}  {tier:<12}{mark} {column.domain}"
     for name, why in left_out:
         yield f"  {shortened(name, width):<{width}}  left out: {why}"
+    if len(draft.person_keys) > 1 and draft.configuration.person is None:
+        shown = listed(shortened(name, _WIDEST) for name in draft.person_keys)
+        yield (
+            f"{shown} may each say whom a row is about: `--person COLUMN` says which; "
+            "until then each row counts as a person of its own"
+        )
     if review:
         yield (
             f"? marks what a person should look at ({len(review)}): it has the "
