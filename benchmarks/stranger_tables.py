@@ -136,12 +136,15 @@ PUBLIC = (
 )  # fmt: skip
 
 
-def invented_table(name: str, folder: Path, seed: int = 1) -> StrangerTable:
+def invented_table(
+    name: str, folder: Path, seed: int = 1, most_rows: int = 10_000
+) -> StrangerTable:
     """Draw an invented table and write its file."""
     text = Path(__file__).with_name("stranger_tables.toml").read_text("utf-8")
     book = tomllib.loads(text)[name]
     generator = np.random.default_rng([seed, INVENTED.index(name)])
-    rows, target, special = book["rows"], book["target"], book.get("special", ())
+    rows, target = min(book["rows"], most_rows), book["target"]
+    special = book.get("special", ())
     cells: dict[str, list[Any]] = {}
     columns: Keys = {}
     tiers: dict[str, str] = {}
