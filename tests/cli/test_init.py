@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lexfed.cli.commands.setup.draft_lines import PROFILE_SHARE
 from lexfed.config import load
+from lexfed.run.purchases.profile_purchase import DEFAULT_PART
 
 Lexfed = Callable[..., Any]
 ROWS = 150
@@ -83,6 +85,18 @@ def test_options_say_what_would_be_asked(lexfed: Lexfed, folder: Path) -> None:
     assert config.data.columns["Station"].values == ("Kapuziner", "Minorit")
     assert (config.data.units, config.budget.epsilon) == (80, 1.5)
     assert "exists already" in lexfed(*arguments).err
+
+
+def test_what_nobody_knows_is_offered_with_its_price(
+    lexfed: Lexfed, folder: Path
+) -> None:
+    assert PROFILE_SHARE == DEFAULT_PART
+    Path("odd.csv").write_text(
+        "qqzx,y\n" + "".join(f"{n / 7:.3f},{n % 2}\n" for n in range(90))
+    )
+    said = lexfed("init", "odd.csv", "--target", "y", "--epsilon", "3", "--yes")
+    assert "nobody knows the values of `qqzx`" in said.err
+    assert "`lexfed profile` learn it with noise, for 0.75 of epsilon 3" in said.err
 
 
 def test_two_keys_of_a_person_are_told(lexfed: Lexfed, folder: Path) -> None:

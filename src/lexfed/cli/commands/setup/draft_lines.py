@@ -8,6 +8,8 @@ from lexfed.config.text.wording import listed
 from lexfed.report.markup.escaping import shortened
 from lexfed.visible_text import visible
 
+PROFILE_SHARE = 0.25
+"""Share of epsilon that `lexfed profile` costs by default; `DEFAULT_PART` there."""
 _WIDEST = 28
 _MOST_NAMED = 8
 
@@ -43,5 +45,8 @@ def draft_lines(draft: TableDraft) -> Iterator[str]:
         more = len(widened) - _MOST_NAMED
         yield (
             f"nobody knows the values of {shown}{f' and {more} more' * (more > 0)}: "
-            "state a public range or list under `[data.columns]` if there is one"
+            "state a public range or list under `[data.columns]` if there is one, or "
+            'write "?" there and let `lexfed profile` learn it with noise, for '
+            f"{draft.configuration.epsilon * PROFILE_SHARE:g} of epsilon "
+            f"{draft.configuration.epsilon:g}"
         )
