@@ -287,7 +287,7 @@ def test_keys_of_a_person_are_used_only_when_there_is_one(tmp_path: Path) -> Non
     assert drafted(two, tmp_path).configuration.person is None
     named = drafted(two, tmp_path, person="customer_id").configuration
     assert named.person == "customer_id"
-    assert "records_per_person = 4" in named.text()
+    assert "records_per_person = 2" in named.text()
 
 
 def test_delta_is_below_one_over_the_people(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from lexfed.visible_text import visible
 ROWS_OF_A_CLASS = 20
 """Rows of every class from which on classes are shown to who holds the data."""
 MOST_CLASSES = 20
-ROWS_PER_PERSON = 4
+ROWS_PER_PERSON = 2
 """A cap on rows of one person; they are averaged, so a larger one costs no epsilon, but
 memory: everybody has as many places."""
 LARGEST_DELTA = 1e-6
