@@ -363,6 +363,19 @@ def test_a_measure_whose_name_is_also_that_of_a_key_is_kept_for_review(
     assert "resp" in {p.name for p in draft.proposals if p.review}
     assert law["resp"].tier in ("personal", "special")
     assert law["resp"].reason.startswith("until a person")
+    ill = (
+        people()
+        .assign(resp=table["resp"])
+        .rename(
+            columns={
+                "Age": "sofa_score",
+                "kapuziner": "diagnosis",
+                "qqzx": "creatinine",
+            }
+        )
+    )
+    law = examine(drafted(ill, tmp_path).configuration.text()).require().law.columns
+    assert (law["resp"].tier, law["resp"].category) == ("special", "health")
     # The control: a key of that name is none of the model's inputs.
     keys = drafted(people().assign(resp=[f"R{n}" for n in range(ROWS)]), tmp_path)
     assert "resp" not in columns_of(keys)

@@ -117,14 +117,17 @@ def proposed_columns(
 def _measured(tagged: TaggedColumn) -> ColumnDecision:
     """Return the decision about a name that is listed as a measure and as a key.
 
-    It has the tier that most speaks for beside the key's, and at least `personal`.
+    It is `special` if anything speaks for that, else `personal`.
     """
-    votes = [each for each in tagged.suggestion.evidence if each.category != KEY]
-    special = any(each.tier == Tier.SPECIAL.label for each in votes)
-    health = max(votes, key=lambda each: each.weight).category if special else ""
-    tier = Tier.SPECIAL.label if special else Tier.PERSONAL.label
+    found = tagged.suggestion.evidence
+    special = [each for each in found if each.tier == Tier.SPECIAL.label]
     reason = f"{NEVER_SURE}: the name may be that of a measure, or of a person's key"
-    return ColumnDecision(tier, health or "other_personal", reason, "rule")
+    if not special:
+        tier, category = Tier.PERSONAL.label, "other_personal"
+    else:
+        tier = Tier.SPECIAL.label
+        category = max(special, key=lambda each: each.weight).category
+    return ColumnDecision(tier, category, reason, "rule")
 
 
 def _identifier_words(tagged: TaggedColumn) -> str:
