@@ -123,11 +123,9 @@ def _measured(tagged: TaggedColumn) -> ColumnDecision:
     special = [each for each in found if each.tier == Tier.SPECIAL.label]
     reason = f"{NEVER_SURE}: the name may be that of a measure, or of a person's key"
     if not special:
-        tier, category = Tier.PERSONAL.label, "other_personal"
-    else:
-        tier = Tier.SPECIAL.label
-        category = max(special, key=lambda each: each.weight).category
-    return ColumnDecision(tier, category, reason, "rule")
+        return ColumnDecision(Tier.PERSONAL.label, "other_personal", reason, "rule")
+    category = max(special, key=lambda each: each.weight).category or "health"
+    return ColumnDecision(Tier.SPECIAL.label, category, reason, "rule")
 
 
 def _identifier_words(tagged: TaggedColumn) -> str:
