@@ -72,7 +72,7 @@ def words(*of: str) -> Any:
         ({"PageValues": numbers(0, 9, 2), "Revenue": words("TRUE", "FALSE")},
          "Revenue", "flag"),
         ({"ApplicantIncome": numbers(150, 81000), "Loan_Status": words("Y", "N")},
-         "Loan_Status", "category"),
+         "Loan_Status", "flag"),
         ({"sepal_length": numbers(4, 8, 1), "species": words("setosa", "versicolor")},
          "species", "category"),
     ],

@@ -17,6 +17,7 @@ from lexfed.budget.tower_steering import Adaptation
 from lexfed.federation.engines.clear_sums import Simulation
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Refusal, Reply
+from lexfed.federation.site import contributions
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.tiers import Tier
@@ -262,3 +263,15 @@ def test_the_mean_is_the_sum_over_a_public_divisor() -> None:
     assert one.progress is not None
     moved = one.progress.model.towers[0].parameters - start
     np.testing.assert_allclose(moved, -one.released[1] / 96.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"places": 2}])
+def test_sums_are_the_same_to_the_bit_whatever_the_slices(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = world(sizes=(700, 20), **options)
+    whole = play(of)
+    monkeypatch.setattr(contributions, "_NUMBERS", 1)
+    sliced = play(of)
+    for one, other in zip(whole.totals, sliced.totals, strict=True):
+        assert np.array_equal(one, other)

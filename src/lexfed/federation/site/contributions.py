@@ -49,7 +49,11 @@ from lexfed.models.rule.contributions import (
 from lexfed.models.tower_shapes import RuleFacts
 
 _ROWS = 1 << 16
-"""Units per slice where vectors are formed one by one: bounds memory."""
+"""Units whose chunks are added up together where vectors are formed one by one."""
+
+_NUMBERS = 1 << 20
+"""Numbers in the vectors of one slice: memory that is used again is much faster than
+memory that is asked for, and a wide table would ask for gigabytes."""
 
 
 def contribute(
@@ -80,13 +84,7 @@ def contribute(
             continue
         for start in range(0, len(site), _ROWS):
             part = site.between(start, start + _ROWS)
-            rows = _vectors(query, programme, part)
-            clipped = _clip(_per_unit(rows, part), stage)
-            if part.shares is None:
-                total += weight * _sum(clipped)
-            else:
-                factors = unit_factors(stage, part.shares, weight)
-                total += _sum(clipped * factors.unsqueeze(1))
+            total += _weighted_sum(query, programme, part, weight)
     return total
 
 
@@ -101,14 +99,28 @@ def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
     return factors * torch.from_numpy(query.arrays[SITE_WEIGHTS])[list(places)]
 
 
-def _sum(vectors: Tensor) -> Tensor:
-    """Add vectors in two levels, as the charged summation error assumes.
+def _weighted_sum(
+    query: Query, programme: Programme, cohort: UnitBatch, weight: Tensor
+) -> Tensor:
+    """Return the sum of clipped vectors of a site's units, times its weight.
 
-    Added one after the other, n vectors could be off by n times the error of one
-    addition; chunks of `WIDE_CHUNK` and then chunk by chunk, by that much less.
+    They are added in two levels, as the charged summation error assumes: added one
+    after the other, n vectors could be off by n times the error of one addition; chunks
+    of `WIDE_CHUNK` and then chunk by chunk, by that much less. A slice is a number of
+    whole chunks, so the sum is the same to the bit whatever their size.
     """
-    chunks = [chunk.sum(dim=0) for chunk in torch.split(vectors, WIDE_CHUNK)]
-    return torch.stack(chunks).sum(dim=0)
+    stage, places = programme.stages[query.stage], cohort.weights.shape[1]
+    step = max(1, _NUMBERS // (stage.dimension * places * WIDE_CHUNK)) * WIDE_CHUNK
+    chunks: list[Tensor] = []
+    for start in range(0, len(cohort), step):
+        part = cohort.between(start, start + step)
+        clipped = _clip(_per_unit(_vectors(query, programme, part), part), stage)
+        if part.shares is not None:
+            factors = unit_factors(stage, part.shares, weight)
+            clipped = clipped * factors.unsqueeze(1)
+        chunks += [chunk.sum(dim=0) for chunk in torch.split(clipped, WIDE_CHUNK)]
+    total = torch.stack(chunks).sum(dim=0)
+    return total if cohort.shares is not None else weight * total
 
 
 def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
