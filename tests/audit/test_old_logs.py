@@ -45,8 +45,8 @@ def test_old_logs_verify_line_by_line_as_before(name: str, old: Path) -> None:
 def _as_then(text: str) -> str:
     """Return a line in the words of then; the numbers in it are those of now.
 
-    Since then both verifiers say the label's epsilon, and rules that software can show
-    are counted apart from those that need people.
+    Since then both verifiers say the label's epsilon, rules that software can show are
+    counted apart from those that need people, and one of a thing is called one.
     """
 
     def together(counts: re.Match[str]) -> str:
@@ -55,7 +55,16 @@ def _as_then(text: str) -> str:
             f"{shown + stated} of {software + people} applicable ones at their ceiling"
         )
 
-    return _RULES.sub(together, re.sub(r"; label [0-9.]+", "", text))
+    text = _RULES.sub(together, re.sub(r"; label [0-9.]+", "", text))
+    text = re.sub(r"(entry|entries) citing earlier", "entries cite earlier", text)
+    return _SINGLE.sub(lambda one: "1 " + _PLURALS[one[1]], text)
+
+
+_PLURALS = {"entry": "entries"} | {
+    noun: f"{noun}s"
+    for noun in ("certificate", "round", "receipt", "site", "key rotation", "column")
+}
+_SINGLE = re.compile(rf"\b1 ({'|'.join(_PLURALS)})\b")
 
 
 _RULES = re.compile(

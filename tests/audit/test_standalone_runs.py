@@ -340,7 +340,7 @@ def test_sealed_receipts_may_stay_closed(tmp_path: Path) -> None:
     run = fake_run(unit="client", sampling_rate=0.1)
     del run.files["sealed/round-2.json"]
     detail = sound(run, tmp_path)["participants"]["detail"]
-    assert detail == "9 receipts of 3 sites, 1 rounds sealed and not opened"
+    assert detail == "9 receipts of 3 sites, 1 round sealed and not opened"
 
 
 def test_receipts_that_are_sealed_for_us_too(

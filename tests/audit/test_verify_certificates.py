@@ -84,7 +84,7 @@ def test_certificates_that_do_not_follow(name: str, tmp_path: Path) -> None:
 def test_a_sound_certificate_is_counted(tmp_path: Path) -> None:
     found = checked(fake_run(certified=True), tmp_path)["certificates"]
     assert found.status is Status.OK
-    assert found.detail.startswith("1 certificates, 78 rules each; ")
+    assert found.detail.startswith("1 certificate, 78 rules each; ")
 
 
 def test_what_verification_finds_out_decides_over_the_writers_word(

@@ -138,7 +138,7 @@ def test_a_rotation_that_is_still_in_the_stage(tmp_path: Path) -> None:
     place(folder / "log/stage", stage.to_bytes(NEW_LOG))
     found = checked(folder)["log"]
     assert found.status is Status.OK
-    assert "1 unfinished entries" in found.detail
+    assert "1 unfinished entry" in found.detail
 
 
 def test_a_rotated_coordinator_signs_from_then_on(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_rotated_coordinator_signs_from_then_on(tmp_path: Path) -> None:
     for draft in run.drafts[6:]:
         draft.signers = (NEW_COORDINATOR,)
     found = checked(run.write(tmp_path / "1"))["entry signatures"]
-    assert (found.status, "1 key rotations" in found.detail) == (Status.OK, True)
+    assert (found.status, "1 key rotation" in found.detail) == (Status.OK, True)
     run.drafts[7].signers = (COORDINATOR,)
     found = checked(run.write(tmp_path / "2"))["entry signatures"]
     assert (found.status, found.index) == (Status.FAIL, 7)

@@ -149,7 +149,7 @@ def test_sealed_receipts_may_stay_closed(tmp_path: Path) -> None:
     del run.files["sealed/round-2.json"]
     found = checked(run, tmp_path)["participants"]
     assert found.status is Status.NOTE
-    assert "1 rounds sealed and not opened" in found.detail
+    assert "1 round sealed and not opened" in found.detail
 
 
 def test_a_sealed_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_partition_that_is_fine_is_the_product_s_own(folder: Path) -> None:
 
 
 def test_more_sites_than_training_persons_are_refused(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"250 sites, and 2\d\d person"):
+    with pytest.raises(DataError, match=r"250 sites, and 2\d\d people"):
         rows_of(small_dataset(folder), small_case(sites=250))
 
 

@@ -102,7 +102,7 @@ def the_divisor_is_public() -> None:
         }
     )
     sizes = run.population.sizes or ()
-    with pytest.raises(ConfigError, match="number of persons"):
+    with pytest.raises(ConfigError, match="number of people"):
         public_facts.public_units(hidden, len(sizes), sum(sizes))
 
 

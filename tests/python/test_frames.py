@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import lexfed
 from lexfed.cli.app import app
-from lexfed.errors import ConfigError, DataError, RunFolderError
+from lexfed.errors import ConfigError, DataError
 from lexfed.python.settings import Settings
 
 TEXT = """\
@@ -74,10 +74,11 @@ def test_keywords_train_a_model_that_verifies(
         "keys", "ledgers", "runs", "state",
     }  # fmt: skip
     assert not [n for n in _files(place) if n.endswith((".csv", ".parquet"))][1:]
-    with pytest.raises(RunFolderError):
-        lexfed.train(patients, **settings)
     again = lexfed.train(patients, resume=True, **settings)
     assert again.metrics == result.metrics
+    second = lexfed.train(patients, **settings)
+    assert second.folder == Path("runs/patients-2")
+    assert lexfed.load("runs/patients").metrics == result.metrics
 
 
 def test_the_log_says_that_the_table_was_in_memory(

@@ -200,7 +200,7 @@ def test_canaries_are_no_sites() -> None:
         privacy={"mechanism": "uniform"},
         federation={"learning_rate": 1.0},
     )
-    with pytest.raises(ConfigError, match="canaries are persons"):
+    with pytest.raises(ConfigError, match="canaries are synthetic people"):
         audit(run)
 
 

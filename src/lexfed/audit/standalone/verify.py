@@ -112,6 +112,12 @@ class NotShown(Exception):
     """The evidence does not decide a claim; says why."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"1 {noun}" if number == 1 else f"{number} {many}"
+
+
 def require(fine: object, what: str, index: int | None = None) -> None:
     """Refuse the evidence unless something holds."""
     if not fine:
@@ -1187,7 +1193,7 @@ def log(evidence: Evidence) -> str:
     root, waiting = evidence.checkpoint.root.hex(), ""
     if "stage" in evidence.files:
         waiting = "; a writer left unfinished entries, which are no part of it"
-    size = f"{len(evidence.entries)} entries, root {root}"
+    size = f"{counted(len(evidence.entries), 'entry')}, root {root}"
     return f"{size}, every byte under the signed checkpoint{waiting}"
 
 
@@ -1251,7 +1257,8 @@ def entry_signatures(evidence: Evidence) -> str:
             right = signs(needed[keyid], value, entry.message)
             require(right, f"signature of key {keyid[:16]} is wrong", index)
     rotations = len(evidence.of("key-rotation"))
-    return f"{len(evidence.entries)} entries, {rotations} key rotations"
+    entries = counted(len(evidence.entries), "entry")
+    return f"{entries}, {counted(rotations, 'key rotation')}"
 
 
 def separate_keys(evidence: Evidence) -> str:
@@ -1262,7 +1269,7 @@ def separate_keys(evidence: Evidence) -> str:
         keys += [entry.body["new"]["keyid"]] * (entry.body["role"] == "coordinator")
     keys += [sha256(key).hex() for _, key in party_keys(evidence)]
     require(len(set(keys)) == len(keys), "two jobs have the same key", 0)
-    return f"{len(keys)} keys, all different"
+    return f"{counted(len(keys), 'key')}, all different"
 
 
 def party_keys(evidence: Evidence) -> list[tuple[str, bytes]]:
@@ -1313,7 +1320,7 @@ def genesis(evidence: Evidence) -> str:
         raise Unsound("a second genesis", entry.index)
     old, continued = evidence.genesis["previous"], ""
     if old is not None:
-        size = f"its first {old['size']} entries"
+        size = f"its first {counted(old['size'], 'entry')}"
         continued = f", continues `{old['origin']}` after {size}"
     return f"written by {evidence.genesis['software']}{continued}"
 
@@ -1331,7 +1338,7 @@ def references(evidence: Evidence) -> str:
             named = [number for row in body["results"] for number in row["evidence"]]
             inside = max(named, default=0) <= body["last"]
             require(inside, "cites an entry that it is not about", index)
-    return f"{len(cited)} entries cite earlier ones"
+    return f"{counted(len(cited), 'entry')} citing earlier ones"
 
 
 def decided_first(evidence: Evidence) -> str:
@@ -1367,7 +1374,7 @@ def rounds(evidence: Evidence) -> str:
         elif kind == "completed":
             completed = entry
     if completed is None:
-        raise NotShown(f"{last} rounds so far; the run is not completed")
+        raise NotShown(f"{counted(last, 'round')} so far; the run is not completed")
     planned = max([entry.body["rounds"] for entry in evidence.of("budget-plan")] or [0])
     shown = {"rounds": last, "released": last - len(lost), "early": last < planned}
     for name, value in shown.items():
@@ -1916,7 +1923,8 @@ def feature_tags(evidence: Evidence) -> str:
                 same = row["columns"] == listed
                 require(same, f"the claim lists other columns of `{tier}`", end.index)
     tiers = ", ".join(f"{count} {tier}" for tier, count in counts.items() if count)
-    return f"{len(sources)} columns ({tiers}), {len(entering[0])} enter the model"
+    columns = counted(len(sources), "column")
+    return f"{columns} ({tiers}), {len(entering[0])} enter the model"
 
 
 def participants(evidence: Evidence) -> str:
@@ -1942,16 +1950,20 @@ def participants(evidence: Evidence) -> str:
             unopened[form] += 1
             continue
         found = parse_receipts(blob, keys, index)
-        number = f"states {count} sites, {len(found)} of them signed receipts"
+        number = (
+            f"states {counted(count, 'site')}, {len(found)} of them signed receipts"
+        )
         require(count in (None, len(found)), number, index)
         check_receipts(evidence, policy, entry, found, charged)
         signed += len(found)
-    text = f"{signed} receipts of {len(charged)} sites"
+    text = f"{counted(signed, 'receipt')} of {counted(len(charged), 'site')}"
     if unopened["none"]:
         words = "rounds without receipts: who took part is the coordinator's word only"
         raise NotShown(f"{unopened['none']} {words}")
     if unopened["sealed"]:
-        raise NotShown(f"{text}, {unopened['sealed']} rounds sealed and not opened")
+        raise NotShown(
+            f"{text}, {counted(unopened['sealed'], 'round')} sealed and not opened"
+        )
     return text
 
 
@@ -2312,7 +2324,7 @@ def report(evidence: Evidence) -> str:
         require(right, "speaks of another state of this log", entry.index)
     here = file_digest(evidence.folder, "report.html")
     if here is None:
-        raise NotShown(f"{len(exports)} exports logged, no report here")
+        raise NotShown(f"{counted(len(exports), 'export')} logged, no report here")
     for entry in reversed(exports):
         if entry.body["digest"] == here:
             return f"`report.html` is the one of entry {entry.index}"
@@ -2334,7 +2346,9 @@ def certificates(evidence: Evidence) -> str:
     if found:
         score = f"{found[-1].body['at_ceiling']} of {found[-1].body['applicable']}"
         needs = "NOT RE-EVALUATED (needs the rules of lexfed)"
-        raise NotShown(f"{needs}: {len(found)} certificates, the last states {score}")
+        raise NotShown(
+            f"{needs}: {counted(len(found), 'certificate')}, the last states {score}"
+        )
     raise NotShown("none")
 
 

@@ -96,11 +96,11 @@ class ListColumn:
         return {"kind": "category", "values": list(self.words), "missing": missing}
 
 
-Column = NumberColumn | ListColumn
+MadeColumn = NumberColumn | ListColumn
 
 
 @cache
-def columns_of(factors: Factors) -> tuple[Column, ...]:
+def columns_of(factors: Factors) -> tuple[MadeColumn, ...]:
     """Return the columns of a table, tier after tier, the special ones first."""
     special = min(max(1, round(factors.sensitive * factors.columns)), factors.columns)
     others = factors.columns - special
@@ -117,7 +117,7 @@ def columns_of(factors: Factors) -> tuple[Column, ...]:
     )
 
 
-def _of_tier(tier: str, size: int, factors: Factors) -> Iterator[Column]:
+def _of_tier(tier: str, size: int, factors: Factors) -> Iterator[MadeColumn]:
     lists = round(factors.categories * size)
     numbers = _numbered(list(_names()[tier]["numbers"]), size - lists)
     for name, base in numbers:

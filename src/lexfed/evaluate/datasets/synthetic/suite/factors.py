@@ -6,7 +6,7 @@ from typing import Literal
 
 Shape = Literal["linear", "saturating", "u-shaped", "threshold", "periodic", "mixed"]
 Tail = Literal["normal", "log-normal", "heavy"]
-Signal = Literal["both", "sensitive", "others"]
+SignalPlace = Literal["both", "sensitive", "others"]
 Outcome = Literal["flag", "three classes", "number"]
 
 TEST_ROWS = 5000
@@ -48,7 +48,7 @@ class Factors:
     positives: float = 0.2
     proxy: float = 0.0
     sensitive: float = 0.5
-    signal: Signal = "both"
+    signal: SignalPlace = "both"
     missing: float = 0.0
     categories: float = 0.3
     levels: int = 5

@@ -30,8 +30,8 @@ from lexfed.evaluate.datasets.synthetic.ingredients import (
 )
 from lexfed.evaluate.datasets.synthetic.suite.columns import (
     GROUP,
-    Column,
     ListColumn,
+    MadeColumn,
     NumberColumn,
     columns_of,
 )
@@ -164,7 +164,7 @@ def truth_of(factors: Factors, seed: int) -> Truth:
 
 
 def _dealt(
-    rng: np.random.Generator, active: Sequence[int], columns: Sequence[Column]
+    rng: np.random.Generator, active: Sequence[int], columns: Sequence[MadeColumn]
 ) -> list[int]:
     """Return the columns from the strongest to the weakest, tiers evenly mixed.
 
@@ -181,7 +181,7 @@ def _dealt(
     return [at for _, _, at in sorted(found)]
 
 
-def _active(columns: Sequence[Column], factors: Factors) -> list[int]:
+def _active(columns: Sequence[MadeColumn], factors: Factors) -> list[int]:
     """Return the columns with an effect; one of each group of collinear numbers."""
     wanted = {"sensitive": (True,), "others": (False,), "both": (True, False)}
     found, in_tier = [], dict[str, int]()
@@ -197,7 +197,7 @@ def _active(columns: Sequence[Column], factors: Factors) -> list[int]:
 
 
 def _cells(
-    rng: np.random.Generator, columns: Sequence[Column], factors: Factors, rows: int
+    rng: np.random.Generator, columns: Sequence[MadeColumn], factors: Factors, rows: int
 ) -> Cells:
     latent = _latents(rng, columns, factors, rows)
     heavy = np.sqrt(rng.chisquare(2, latent.shape) / 2.0)
@@ -216,7 +216,7 @@ def _cells(
 
 
 def _latents(
-    rng: np.random.Generator, columns: Sequence[Column], factors: Factors, rows: int
+    rng: np.random.Generator, columns: Sequence[MadeColumn], factors: Factors, rows: int
 ) -> Floats:
     """Return normals: in groups by collinearity, across tiers by proxies."""
     latent = rng.normal(size=(rows, len(columns)))
@@ -243,7 +243,7 @@ def _latents(
     return latent
 
 
-def _combined(cells: Cells, columns: Sequence[Column], truth: Truth) -> Floats:
+def _combined(cells: Cells, columns: Sequence[MadeColumn], truth: Truth) -> Floats:
     """Return the sum of effects, and of products of effects, [rows, outputs]."""
     shown = np.zeros(cells.there.shape)
     for place, (column, values) in enumerate(zip(columns, cells.values, strict=True)):
@@ -294,7 +294,7 @@ def _outcomes(
     return np.asarray(np.array(CLASSES, dtype=object)[drawn])
 
 
-def _written(column: Column, values: NDArray[Any], there: Bools) -> NDArray[Any]:
+def _written(column: MadeColumn, values: NDArray[Any], there: Bools) -> NDArray[Any]:
     if isinstance(column, ListColumn):
         words = np.array(column.words, dtype=object)[values]
         return np.asarray(np.where(there, words, None))
