@@ -2,7 +2,7 @@
 """Where a model gains and loses by a change of its rule, table by table; JSON lines.
 
     python -m benchmarks.model_development > before.jsonl
-    ... change the rule ...
+    ... change the rule, or take another `--model` ...
     python -m benchmarks.model_development --against before.jsonl > after.jsonl
 
 Tables are the made-up suite, of which each table differs from a centre in one factor,
@@ -105,7 +105,7 @@ def chosen(asked: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def cell(dataset: Dataset, epsilon: float, seed: int) -> Case:
+def cell(dataset: Dataset, epsilon: float, seed: int, model: str = "logistic") -> Case:
     """Return the case with the caps that `lexfed init` writes."""
     plain = Case(seed)
     special = sensitive_tier(dataset, plain) is Tier.SPECIAL
@@ -114,10 +114,13 @@ def cell(dataset: Dataset, epsilon: float, seed: int) -> Case:
         record_epsilon=epsilon,
         attribute_epsilon=epsilon * (SPECIAL_SHARE if special else PERSONAL_SHARE),
         personal_epsilon=epsilon * PERSONAL_SHARE if special else None,
+        model=model,
     )
 
 
-def measured(name: str, seed: int, epsilons: Sequence[float]) -> dict[str, Any]:
+def measured(
+    name: str, seed: int, epsilons: Sequence[float], model: str = "logistic"
+) -> dict[str, Any]:
     """Return every score of one table and seed, as JSON values."""
     with TemporaryDirectory() as folder:
         # A public table has the same rows whatever the seed; only its split differs.
@@ -129,7 +132,7 @@ def measured(name: str, seed: int, epsilons: Sequence[float]) -> dict[str, Any]:
         private = {}
         start = process_time()
         for epsilon in epsilons:
-            own = cell(dataset, epsilon, seed)
+            own = cell(dataset, epsilon, seed, model)
             predicted = _through_the_product(dataset, own, split, _CASCADE)
             private[str(epsilon)] = _score(split, predicted)
         seconds = (process_time() - start) / len(epsilons)
@@ -293,7 +296,11 @@ def by_factor(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _measured_tables(
-    tables: Sequence[str], epsilons: Sequence[float], seeds: int, jobs: int
+    tables: Sequence[str],
+    epsilons: Sequence[float],
+    seeds: int,
+    jobs: int,
+    model: str,
 ) -> Iterator[tuple[str, dict[int, dict[str, Any]]]]:
     """Yield each table when all of its seeds are measured.
 
@@ -303,10 +310,10 @@ def _measured_tables(
     Raises:
         ConfigError: at the end, naming the tables that failed.
     """
-    tasks = [(name, seed, epsilons) for name in tables for seed in range(seeds)]
+    tasks = [(name, seed, epsilons, model) for name in tables for seed in range(seeds)]
     kept: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in tables}
     failed: dict[str, None] = {}
-    for (name, seed, _), answer in in_parallel(measured, tasks, jobs):
+    for (name, seed, *_), answer in in_parallel(measured, tasks, jobs):
         if isinstance(answer, Failure):
             failed[name] = None
             said = answer.trace or answer.words
@@ -357,6 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--epsilons", type=positive_numbers, default=EPSILONS)
     parser.add_argument("--seeds", type=_count, default=3)
     parser.add_argument("--jobs", type=_count, default=1)
+    parser.add_argument("--model", default="logistic")
     parser.add_argument("--against", type=Path)
     given = parser.parse_args(arguments)
     shown: list[dict[str, Any]] = []
@@ -364,7 +372,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tables = chosen(given.tables)
         require_data(tables)
         before = None if given.against is None else stored(given.against)
-        every = _measured_tables(tables, given.epsilons, given.seeds, given.jobs)
+        how = given.seeds, given.jobs, given.model
+        every = _measured_tables(tables, given.epsilons, *how)
         for name, by_seed in every:
             for line in lines(name, by_seed, given.epsilons):
                 printed = line if before is None else compared(line, before)

@@ -33,6 +33,9 @@ SAVING = tuple(replace(one, save=0.25, save_until=0.5) for one in STRICTER)
 CASES: dict[str, dict[str, Any]] = {
     "cascade by the rule": {},
     "uniform by the rule": {"mechanism": "uniform"},
+    "additive": {"model": "additive", "declared": 10**5},
+    "additive softmax": {"model": "additive", "declared": 10**5, "loss": "softmax"},
+    "additive local": {"model": "additive", "declared": 10**5, "trust": "local"},
     "cascade mlp": {"model": "mlp:8,4", "rounds": 3},
     "uniform mlp": {"mechanism": "uniform", "model": "mlp:8,4", "rounds": 3},
     "cascade cnn": {"model": "cnn", "rounds": 2},

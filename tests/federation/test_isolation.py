@@ -19,6 +19,8 @@ ENGINES: tuple[EngineName, ...] = ("inprocess", "simulation")
 CASES: dict[str, dict[str, Any]] = {
     "rule": {},
     "rule persons": {"places": 3},
+    "additive": {"model": "additive", "declared": 10**5},
+    "additive persons": {"model": "additive", "declared": 10**5, "places": 3},
     "mlp": {"model": "mlp:5", "rounds": 2},
     "mlp persons": {"model": "mlp:5", "rounds": 2, "places": 2},
     "networks by the rule": {
@@ -54,6 +56,21 @@ def test_lower_towers_do_not_see_a_tier(
 @pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
 def test_sampled_towers_flip_the_same_coins(engine: EngineName, tier: Tier) -> None:
     checks.check_isolation(SAMPLED, tier, engine, checks.edits())
+
+
+def test_factors_of_towers_are_charged_to_the_most_sensitive_tier() -> None:
+    """They read every tower, so no release of a lower tower may follow or name less."""
+    of = world(sizes=(20, 15), model="additive", declared=10**5)
+    stages = of.programme.stages
+    places = [n for n, stage in enumerate(stages) if stage.kind == "amplitudes"]
+    assert len(places) == 1
+    assert stages[places[0]].tower == len(of.programme.shapes) - 1
+    assert all(
+        r is not None and r.reads == Tier.SPECIAL for r in stages[places[0]].releases
+    )
+    assert not [
+        s for s in stages[places[0] + 1 :] if s.kind in ("moments", "residuals")
+    ]
 
 
 @pytest.mark.parametrize("loss", ["softmax", "squared"])

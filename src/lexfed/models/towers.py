@@ -30,6 +30,7 @@ from lexfed.models.networks.flat_parameters import first_layer, flatten
 from lexfed.models.networks.flat_parameters import load as load_parameters
 from lexfed.models.networks.known_layers import DenseModel, chain, is_dense
 from lexfed.models.networks.known_layers import logits as chain_logits
+from lexfed.models.shape_functions import BINS, basis_values
 from lexfed.models.tower_shapes import TowerShape
 from lexfed.tiers import Tier
 
@@ -118,6 +119,8 @@ class Tower:
     def slot_weights(self) -> Floats | None:
         """Return the weights of the slots, [slots, ...], if a linear layer has them."""
         part = self.linear_part or self
+        if part.shape.is_additive:
+            return None
         first = first_layer(part.module())
         if not isinstance(first, nn.Linear) or first.in_features != len(
             part.shape.slots
@@ -134,11 +137,44 @@ class Tower:
         gradient, and no clip would cover that.
         """
         linear = self.linear_part
+        if self.shape.is_additive:
+            return self._additive_logits(slots)
         if linear is None:
             return self._network_logits(slots)
         if not self.scale.size:
             return linear.logits(slots)
         return linear.logits(slots) + self._network_logits(slots)
+
+    @property
+    def curves(self) -> Floats:
+        """The shape functions at the centres of bins: [numbers, BINS, outputs]."""
+        outputs, shaped = self.shape.outputs, len(self.shape.shaped)
+        weights = self.parameters[: outputs * self.shape.inputs].reshape(outputs, -1)
+        return weights.T[: shaped * BINS].reshape(shaped, BINS, outputs)
+
+    @property
+    def plain_part(self) -> "Tower":
+        """The part of an additive tower that is linear, with its bias."""
+        outputs, shaped = self.shape.outputs, len(self.shape.shaped)
+        weights = self.parameters[: outputs * self.shape.inputs].reshape(outputs, -1)
+        bias = self.parameters[outputs * self.shape.inputs :]
+        rest = weights[:, shaped * BINS :]
+        return Tower(self.shape.plain_shape, np.concatenate([rest.ravel(), bias]))
+
+    def _additive_logits(self, slots: Tensor) -> Tensor:
+        # Shape functions are looked up and added up column by column, in one order for
+        # every row; the rest is a linear tower.
+        shape, rows = self.shape, self.inputs(slots).double().numpy()
+        shaped = rows[..., shape.shaped]
+        present = shape.presence(rows)[..., shape.shaped, None]
+        values = present * basis_values(shaped, self.curves)
+        total = torch.zeros(*rows.shape[:-1], shape.outputs, dtype=torch.float64)
+        for column in range(values.shape[-2]):
+            total = total + torch.from_numpy(values[..., column, :])
+        plain = self.plain_part
+        if plain.shape.slots:
+            return total + plain.logits(slots)
+        return total + torch.from_numpy(plain.parameters)
 
     def _network_logits(self, slots: Tensor) -> Tensor:
         inputs = self.features(slots)
@@ -161,15 +197,42 @@ def _workspace(shape: TowerShape, dtype: torch.dtype) -> nn.Module:
 
 @dataclass(frozen=True)
 class Model:
-    """Towers from the least to the most sensitive tier, and a common intercept."""
+    """Towers from the least to the most sensitive tier, and a common intercept.
+
+    Attributes:
+        shifts: what is added to the intercept where the first one, two, ... towers are
+            served, so that predictions have the released rate on average: towers times
+            outputs, flat; empty if they are not known.
+        factors: of each tower where all are served; empty if they are not known. They
+            depend on the most sensitive tier, so other models do not have them.
+    """
 
     towers: tuple[Tower, ...]
     intercept: Floats
+    shifts: Floats = field(default_factory=_none)
+    factors: Floats = field(default_factory=_none)
 
     def logits(self, slots: Tensor, towers: int | None = None) -> Tensor:
         """Return the logits of the first `towers` towers; all by default."""
         count = len(self.towers) if towers is None else towers
-        return torch.from_numpy(self.intercept) + self.towers_below(count, slots)
+        start = torch.from_numpy(self.intercept + self.shift(count))
+        if count < len(self.towers) or not self.factors.size:
+            return start + self.towers_below(count, slots)
+        parts = self.parts(slots)
+        for place, factor in enumerate(self.factors):
+            start = start + float(factor) * parts[..., place, :]
+        return start
+
+    def shift(self, count: int) -> Floats:
+        """Return what is added to the intercept where `count` towers are served."""
+        outputs = len(self.intercept)
+        if not self.shifts.size or count == 0:
+            return np.zeros(outputs)
+        return self.shifts[(count - 1) * outputs : count * outputs]
+
+    def parts(self, slots: Tensor) -> Tensor:
+        """Return the logits of each tower alone, [..., towers, outputs]."""
+        return torch.stack([tower.logits(slots) for tower in self.towers], dim=-2)
 
     def towers_below(self, tower: int, slots: Tensor) -> Tensor:
         """Return the sum of the towers before this one, without the intercept."""
@@ -186,6 +249,7 @@ class Model:
 
 
 _ARRAYS = ("parameters", "skip", "centre", "scale")
+_COMMON = ("intercept", "shifts", "factors")
 
 
 def to_bytes(
@@ -194,7 +258,8 @@ def to_bytes(
     extra: Mapping[str, NDArray[Any]] | None = None,
 ) -> bytes:
     """Return the model as a safetensors file, with JSON metadata and extra arrays."""
-    arrays: dict[str, NDArray[Any]] = {"intercept": model.intercept}
+    common = {name: getattr(model, name) for name in _COMMON}
+    arrays: dict[str, NDArray[Any]] = {n: a for n, a in common.items() if a.size}
     for index, tower in enumerate(model.towers):
         for name in _ARRAYS:
             arrays[f"tower.{index}.{name}"] = getattr(tower, name)
@@ -202,7 +267,7 @@ def to_bytes(
         arrays[f"extra.{name}"] = np.ascontiguousarray(array)
     shapes = [tower.shape for tower in model.towers]
     header = {
-        "shapes": [{**vars(shape), "tier": shape.tier.label} for shape in shapes],
+        "shapes": [shape.to_json() for shape in shapes],
         "metadata": dict(metadata or {}),
     }
     return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})
@@ -225,7 +290,8 @@ def from_bytes(content: bytes) -> tuple[Model, dict[str, Any], dict[str, NDArray
         for name, array in arrays.items()
         if name.startswith("extra.")
     }
-    return Model(tuple(towers), arrays["intercept"]), header["metadata"], extra
+    common = {name: arrays[name] for name in _COMMON if name in arrays}
+    return Model(tuple(towers), **common), header["metadata"], extra
 
 
 def untrained_model(shapes: Sequence[TowerShape]) -> Model:
@@ -235,6 +301,7 @@ def untrained_model(shapes: Sequence[TowerShape]) -> Model:
 
 
 def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:
-    values = {each.name: plain[each.name] for each in fields(TowerShape)}
+    names = [each.name for each in fields(TowerShape) if each.name in plain]
+    values = {name: plain[name] for name in names}
     values = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}
     return TowerShape(**{**values, "tier": Tier.parse(plain["tier"])})

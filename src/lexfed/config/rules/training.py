@@ -106,14 +106,17 @@ def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
 
 def model_is_known(config: Config) -> Iterator[Finding]:
     """A model has a known name, widths, or a factory to import."""
-    model, known = config.federation.model, ("logistic", "linear", "cnn")
+    model, known = config.federation.model, ("additive", "logistic", "linear", "cnn")
     if model in known or WIDTHS.fullmatch(model):
         return
     if model.partition(":")[0] == "mlp":
         what = f": expected widths after `mlp:`, got: {shown(model)}"
         yield about(MODEL, what, 'for example `model = "mlp:256,128,64"`')
     elif not _FACTORY.fullmatch(model):
-        names = ("logistic", "linear", "mlp:256,128,64", "cnn", "module:factory")
+        names = (
+            *("logistic", "linear", "additive"),
+            *("mlp:256,128,64", "cnn", "module:factory"),
+        )
         what = f": expected one of {listed(names)}, got: {shown(model)}"
         yield about(MODEL, what, closest_or(model, known, ""))
 

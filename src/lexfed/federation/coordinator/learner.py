@@ -6,7 +6,7 @@ see data, so whatever they do is post-processing and costs nothing.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,14 @@ from lexfed.federation.coordinator.noisy_descent import (
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
 from lexfed.federation.programme.sequence import Programme, Stage
-from lexfed.models.rule import estimates, network_part
+from lexfed.models.rule import amplitudes, estimates, network_part
+from lexfed.models.rule.amplitudes import (
+    LEAST_SIZE,
+    AmplitudeBounds,
+    AmplitudeEstimate,
+)
+from lexfed.models.rule.calibration import calibrated_logits
+from lexfed.models.rule.column_effects import ColumnEffect, Ends, column_effects
 from lexfed.models.rule.contributions import importance_radius
 from lexfed.models.rule.estimates import (
     Geometry,
@@ -90,6 +97,9 @@ class Learner:
             arrays = self._descent.question(stage, progress.memory, progress.step)
         elif stage.kind == "residuals":
             arrays = self._residuals_question(stage, progress)
+        elif stage.kind == "amplitudes":
+            size, spread = self._sizes(progress), self._base(progress).spread
+            arrays = {"size": size, "spread": np.array([spread])}
         elif stage.kind == "sketch":
             arrays = self._sketches.question(progress) or {}
         return model, {**arrays, **self._sketches.weights(progress)}
@@ -118,11 +128,11 @@ class Learner:
             memory = self._sketches.learned(progress, release, released, len(missing))
             after = replace(progress, memory=memory)
         elif stage.kind == "moments":
-            state = self._state(stage, progress)
-            state = estimates.learn_moments(self._facts(stage), state, mean, deviation)
-            after = progress.remember(state.to_memory(stage.tower))
+            after = self._learn_moments(stage, progress, mean, deviation)
         elif stage.kind == "residuals":
             after = self._learn_residuals(stage, progress, mean, deviation)
+        elif stage.kind == "amplitudes":
+            after = self._learn_amplitudes(progress, mean, deviation, divisor)
         elif self._programme.networks:
             after = self._learn_network(stage, progress, mean)
         else:
@@ -145,6 +155,36 @@ class Learner:
                 found[stage.tower] = released_evidence(scales, state)
         return found
 
+    def effects(
+        self, progress: Progress, ends: Mapping[int, Ends]
+    ) -> dict[int, tuple[ColumnEffect, ...]]:
+        """Return the effects of columns in each tower that the rule trained, by place.
+
+        `ends` has the range of each slot that is a number.
+        """
+        found = {}
+        for stage in self._programme.stages:
+            state = self._state(stage, progress)
+            if stage.kind == "residuals" and state.precision.any():
+                scales = self._scales(stage, progress)
+                found[stage.tower] = column_effects(
+                    self._facts(stage), scales, state, ends
+                )
+        return found
+
+    def factor_deviations(self, progress: Progress) -> Floats:
+        """Return the posterior deviation of each tower's factor; 0 if it is fixed."""
+        if not progress.model.factors.size:
+            return np.zeros(len(progress.model.towers))
+        size = self._sizes(progress)
+        stage = next(s for s in self._programme.stages if s.kind == "amplitudes")
+        release = stage.releases[0]
+        units = self._sketches.counted(stage.at(0), progress).divisor_of(release)
+        estimate = AmplitudeEstimate.from_memory(progress.model, progress.memory)
+        noise = self._noise(release) / units
+        most = self._amplitude_bounds(len(size), progress)
+        return amplitudes.factor_deviations(estimate, most, size, noise, units)
+
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
     ) -> Progress:
@@ -166,6 +206,20 @@ class Learner:
             {"base.rate": base.rate, "base.spread": spread}
         )
 
+    def _learn_moments(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        facts, state = self._facts(stage), self._state(stage, progress)
+        training = next(
+            other
+            for other in self._programme.stages
+            if (other.kind, other.tower) == ("residuals", stage.tower)
+        )
+        size = facts.expected_size * facts.outputs
+        signal = 2.0 * math.sqrt(size) * self._kappa(training, progress)
+        state = estimates.learn_moments(facts, state, mean, deviation, signal)
+        return progress.remember(state.to_memory(stage.tower))
+
     def _learn_residuals(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
     ) -> Progress:
@@ -180,7 +234,68 @@ class Learner:
             replace(tower, skip=flat) if networks else replace(tower, parameters=flat)
         )
         after = progress.with_tower(stage.tower, tower)
-        return after.remember(state.to_memory(stage.tower))
+        after = after.remember(state.to_memory(stage.tower))
+        additive = facts.shape.architecture == "additive"
+        return self._calibrated(stage.tower, after) if additive else after
+
+    def _calibrated(self, tower: int, progress: Progress) -> Progress:
+        """Return the state with an intercept that fits the towers so far."""
+        base, model = self._base(progress), progress.model
+        squares = sum(self._squares(place, progress) for place in range(tower + 1))
+        logits = calibrated_logits(
+            self._programme.loss,
+            base,
+            "base.rate" in progress.memory,
+            np.asarray(squares),
+        )
+        shifts = np.zeros((len(model.towers), len(model.intercept)))
+        if model.shifts.size:
+            shifts = model.shifts.reshape(shifts.shape).copy()
+        shifts[tower:] = logits - model.intercept
+        return replace(progress, model=replace(model, shifts=shifts.ravel()))
+
+    def _squares(self, tower: int, progress: Progress) -> Floats:
+        """Return the mean squares of a tower's logits that released values imply."""
+        stage = next(
+            each
+            for each in self._programme.stages
+            if (each.kind, each.tower) == ("residuals", tower)
+        )
+        state = self._state(stage, progress)
+        variance = self._scales(stage, progress).variance
+        return np.asarray(variance @ state.weights**2)
+
+    def _sizes(self, progress: Progress) -> Floats:
+        """Return the size of each tower's logits, by which they are made alike."""
+        towers = range(len(progress.model.towers))
+        squares = [self._squares(place, progress).sum() for place in towers]
+        return np.maximum(np.sqrt(squares), LEAST_SIZE)
+
+    def _learn_amplitudes(
+        self, progress: Progress, mean: Floats, deviation: float, units: float
+    ) -> Progress:
+        """Return the state with the towers' factors and the shift that goes with them.
+
+        They are for models with all towers; others keep theirs.
+        """
+        base, model = self._base(progress), progress.model
+        before = AmplitudeEstimate.from_memory(model, progress.memory)
+        size, outputs = self._sizes(progress), len(model.intercept)
+        most = self._amplitude_bounds(len(size), progress)
+        usual = 1.0
+        if self._programme.loss != "squared":
+            usual = float(np.mean(base.rate * (1.0 - base.rate)))
+        after = amplitudes.learn_amplitudes(
+            before, most, size, mean, deviation, units, usual
+        )
+        shifts = model.shifts.copy()
+        shifts[-outputs:] = after.shift
+        model = replace(model, shifts=shifts, factors=after.factors)
+        return replace(progress, model=model).remember(after.to_memory())
+
+    def _amplitude_bounds(self, towers: int, progress: Progress) -> AmplitudeBounds:
+        outputs, spread = len(progress.model.intercept), self._base(progress).spread
+        return amplitudes.bounds(self._programme.loss, towers, outputs, spread)
 
     def _residuals_question(
         self, stage: Stage, progress: Progress
@@ -195,6 +310,7 @@ class Learner:
             "residual": np.array([scales.residual]),
             "reference": base.logits(loss),
             "listen": np.array([float(listens(loss, len(stage.releases)))]),
+            **({"basis": state.basis} if state.basis.size else {}),
         }
 
     def _network(self, stage: Stage, progress: Progress) -> Tower:
@@ -263,7 +379,11 @@ class Learner:
             ** 2
             for k, release in enumerate(stage.releases)
         )
-        return math.sqrt(precision / stage.dimension)
+        size = stage.dimension
+        if stage.kind == "residuals":
+            facts = self._facts(stage)
+            size = facts.expected_size * facts.outputs
+        return math.sqrt(precision / size)
 
     def _noise(self, release: Release | None, missing: int = 0) -> float:
         """Return the standard deviation of the noise on the released sum."""

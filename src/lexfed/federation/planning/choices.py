@@ -13,13 +13,11 @@ from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.losses import LossName
+from lexfed.models.networks.specifications import LINEAR
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.terms import Accountant, Mechanism, Realisation, StepSchedule, Trust, Unit
 from lexfed.tiers import Tier
-
-LINEAR = ("logistic", "linear")
-"""Models that are one linear layer."""
 
 
 def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
@@ -114,6 +112,11 @@ class Choices:
     def wants_networks(self) -> bool:
         """True if towers get networks beside their linear parts where they pay."""
         return self.follows_rule and self.model not in LINEAR
+
+    @property
+    def wants_shapes(self) -> bool:
+        """True if towers get shape functions where the rule expects them to pay."""
+        return self.follows_rule and self.model == "additive"
 
     def mean_importance(self, columns: Collection[str]) -> float:
         """Return the mean importance of columns, 1 where none is known."""

@@ -19,16 +19,18 @@ from lexfed.budget.allocation import TierFacts
 from lexfed.budget.noise_plan import Draft, DraftGroup
 from lexfed.budget.record_classes import raised_reads
 from lexfed.budget.tower_steering import BIT_CLIP, bit_weight
-from lexfed.federation.planning.choices import LINEAR, Choices, PopulationFacts
+from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.programme_draft import DraftRelease, column_groups
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.models.descent import DEFAULT_CLIP, default_rounds
 from lexfed.models.losses import histogram_cells
-from lexfed.models.rule import network_worth
+from lexfed.models.networks.specifications import LINEAR
+from lexfed.models.rule import amplitudes, network_worth
 from lexfed.models.rule.purchases import (
     CLIP,
     label_dimension,
     plan_tower,
+    shapes_pay,
     worth_training,
 )
 from lexfed.models.tower_shapes import RuleFacts, TowerShape
@@ -78,6 +80,15 @@ class DraftTower:
             return True
         return worth_training(self.rule_facts, self.facts.divisor, self.mu(square))
 
+    def gets_shapes(self, square: float) -> bool:
+        """Return True if the rule gives shape functions to the tower's numbers."""
+        return shapes_pay(self.rule_facts, self.facts.divisor, self.mu(square))
+
+    def gets_factors(self, square: float) -> bool:
+        """Return True if factors of all towers are learned after this one."""
+        known, shape, mu = self.facts.divisor, self.shape, self.mu(square)
+        return amplitudes.factors_pay(len(self.shapes), shape.outputs, known, mu)
+
     def network_kappa(self, square: float) -> float:
         """Return the bound of the signal of a network over the norm of its noise."""
         return network_worth.kappa(
@@ -121,6 +132,9 @@ def tower_drafts(tower: DraftTower, square: float) -> list[DraftRelease]:
     metrics = METRICS_SHARE if last and choices.paid_metrics else 0.0
     left = 1.0 - metrics
     wanted: list[DraftRelease] = []
+    fitted = last and choices.wants_shapes and tower.gets_factors(square)
+    if fitted:
+        left -= amplitudes.SHARE
     if choices.follows_rule:
         part = left
         if shape.architecture not in LINEAR:
@@ -135,6 +149,8 @@ def tower_drafts(tower: DraftTower, square: float) -> list[DraftRelease]:
             wanted.append(label)
             left -= LABEL_SHARE
         wanted.append(_descent(tower, left))
+    if fitted:
+        wanted.append(_amplitudes(tower))
     if metrics:
         groups = (DraftGroup("metrics", 1.0, histogram_cells(tower.facts.loss)),)
         wanted.append(tower.release("metrics", "metrics", groups, metrics, shape.tier))
@@ -170,6 +186,18 @@ def _network(tower: DraftTower, share: float) -> DraftRelease:
     groups = (DraftGroup(name, CLIP, shape.weights),)
     item = tower.release("gradient", name, groups, share, shape.tier)
     return tower.rounds(item, tower.choices.rounds or network_worth.ROUNDS)
+
+
+def _amplitudes(tower: DraftTower) -> DraftRelease:
+    """Return the draft of the factors: they read every tower, so they cost the last."""
+    size = amplitudes.dimension(len(tower.shapes), tower.shape.outputs)
+    groups = (DraftGroup("factors of towers", CLIP, size),)
+    tier = max(shape.tier for shape in tower.shapes)
+    item = tower.release(
+        "amplitudes", "factors of towers", groups, amplitudes.SHARE, tier
+    )
+    profile = (1.0,) * amplitudes.ROUNDS
+    return replace(item, draft=replace(item.draft, profile=profile))
 
 
 def _descent(tower: DraftTower, share: float) -> DraftRelease:

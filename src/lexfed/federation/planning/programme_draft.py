@@ -96,6 +96,19 @@ def tower_shapes(
     return tuple(shapes)
 
 
+def with_shape_functions(encoding: Encoding, shape: TowerShape) -> TowerShape:
+    """Return a tower whose bounded numbers have shape functions.
+
+    A number scaled by public statistics has no bounded range that bins could divide.
+    """
+    schema = encoding.schema
+    binned = tuple(
+        slot.kind == "number" and schema.by_name(slot.column).public_stats is None
+        for slot in (encoding.slots[place] for place in shape.slots)
+    )
+    return replace(shape, binned=binned) if any(binned) else shape
+
+
 def read_tiers(encoding: Encoding, shapes: Sequence[TowerShape]) -> tuple[Tier, ...]:
     """Return the tiers with at least one column that is read by a tower."""
     read = {encoding.slots[place].tier for shape in shapes for place in shape.slots}

@@ -17,6 +17,7 @@ from lexfed.federation.planning.programme_draft import (
     ProgrammeDraft,
     tower_shapes,
     tower_tiers,
+    with_shape_functions,
 )
 from lexfed.federation.planning.programme_price import (
     ShareRule,
@@ -64,6 +65,10 @@ def plan_training(
         if noisy:
             shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
             continue
+        shaped = _with_shapes(drafted, choices)
+        if shaped != shapes:
+            shapes = shaped
+            continue
         if choices.wants_networks and shapes[0].architecture != choices.model:
             deep = tuple(replace(s, architecture=choices.model) for s in shapes)
             if networks_pay(
@@ -76,6 +81,29 @@ def plan_training(
         require_use(programme, facts, choices)
         left = drafted.draft.effective(budget)
         return replace(programme, classes=_class_scales(drafted.draft, programme, left))
+
+
+def _with_shapes(drafted: "_Drafted", choices: Choices) -> tuple[TowerShape, ...]:
+    """Return the towers, with shape functions where the rule expects them to pay."""
+    encoding = drafted.draft.facts.encoding
+    shapes = []
+    for tower, square in zip(drafted.towers, drafted.squares, strict=True):
+        shape = tower.shape
+        if choices.wants_shapes and not shape.is_additive:
+            able = with_shape_functions(encoding, shape)
+            shaped = replace(tower, shapes=_at(tower.shapes, tower.place, able))
+            pays = able.is_additive and shaped.gets_shapes(
+                square * training_part(tower)
+            )
+            shape = able if pays else shape
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def _at(
+    shapes: Sequence[TowerShape], place: int, shape: TowerShape
+) -> tuple[TowerShape, ...]:
+    return (*shapes[:place], shape, *shapes[place + 1 :])
 
 
 def _class_scales(

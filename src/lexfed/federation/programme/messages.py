@@ -27,6 +27,7 @@ QueryKind = Literal[
     "labels",
     "moments",
     "residuals",
+    "amplitudes",
     "gradient",
     "update",
     "metrics",

@@ -403,9 +403,7 @@ class Programme:
     def digest(self) -> str:
         """Hash of everything both sides must agree on."""
         plain = asdict(self)
-        plain["shapes"] = [
-            {**asdict(shape), "tier": shape.tier.label} for shape in self.shapes
-        ]
+        plain["shapes"] = [shape.to_json() for shape in self.shapes]
         for entry, stage in zip(plain["stages"], self.stages, strict=True):
             entry["releases"] = [
                 None if release is None else release.to_json()

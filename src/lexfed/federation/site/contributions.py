@@ -10,6 +10,7 @@ by the scale of the unit's class of records, both at most 1.
     labels     the target
     moments    slots of one linear tower and squares of its numbers
     residuals  the gradient of a linear tower that follows the rule
+    amplitudes gradient and curvature in one factor for each tower and the intercept
     gradient   the gradient of a network, by closed form where there is one
     update     how far local training moves a tower (unit = "client")
     metrics    a histogram of score and label over test rows
@@ -40,6 +41,7 @@ from lexfed.models.gradients.site_updates import (
 )
 from lexfed.models.losses import Loss, score_histogram
 from lexfed.models.networks.flat_parameters import group_order
+from lexfed.models.rule.amplitudes import amplitude_vectors
 from lexfed.models.rule.contributions import (
     importance_vectors,
     label_vectors,
@@ -151,6 +153,16 @@ def _vectors(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
     if kind == "metrics":
         logits = query.model.logits(cohort.inputs)
         return score_histogram(loss, logits, cohort.targets)
+    if kind == "amplitudes":
+        logits = query.model.logits(cohort.inputs)
+        vectors = amplitude_vectors(
+            loss,
+            query.model.parts(cohort.inputs).numpy(),
+            Loss(loss).slope(logits, cohort.targets).numpy(),
+            Loss(loss).predict(logits).numpy(),
+            query.arrays,
+        )
+        return torch.from_numpy(vectors)
     tower = query.model.towers[query.tower]
     facts = RuleFacts(tower.shape, loss)
     slots = tower.inputs(cohort.inputs).numpy()

@@ -37,6 +37,7 @@ from lexfed.federation.programme.sketch_schedule import (
 from lexfed.federation.site.contributions import contribute
 from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
 from lexfed.models.networks.flat_parameters import count
+from lexfed.models.shape_functions import BINS, FUNCTIONS
 from lexfed.models.tower_shapes import TowerShape
 from lexfed.models.towers import Tower
 from lexfed.privacy.releases import Release
@@ -330,6 +331,10 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         lengths[SITE_WEIGHTS] = len(programme.sites)
     return (
         _is_vector(query.model.intercept, programme.shapes[0].outputs)
+        and _is_vector(
+            query.model.shifts, 0, len(programme.shapes) * programme.shapes[0].outputs
+        )
+        and _is_vector(query.model.factors, 0, len(programme.shapes))
         and all(map(_is_whole, query.model.towers))
         and query.arrays.keys() == lengths.keys()
         and all(_is_vector(query.arrays[name], size) for name, size in lengths.items())
@@ -364,8 +369,12 @@ def _may_be_chosen(query: Query, programme: Programme) -> bool:
 def _kind_lengths(query: Query, programme: Programme) -> Mapping[str, int]:
     shape = programme.shapes[query.tower]
     if query.kind == "residuals":
-        slots = dict.fromkeys(("centre", "scale"), len(shape.slots))
+        slots = dict.fromkeys(("centre", "scale"), len(shape.coordinates.slots))
+        if shape.is_additive:
+            slots["basis"] = len(shape.shaped) * BINS * FUNCTIONS
         return {**slots, "residual": 1, "reference": shape.outputs, "listen": 1}
+    if query.kind == "amplitudes":
+        return {"size": len(programme.shapes), "spread": 1}
     if query.kind == "gradient" and programme.networks:
         return {"radius": 1}
     if query.kind in ("gradient", "update"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models by name: `logistic`, `linear`, `mlp:256,128,64`, `cnn`, `module:factory`.
+"""Models by name: `logistic`, `additive`, `mlp:256,128,64`, `module:factory`, ...
 
 Every model maps [rows, slots] to [rows, outputs]. The built-in ones start as the zero
 function, so that a tower starts by changing nothing about the towers below it. A
@@ -27,7 +27,12 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 from lexfed.errors import ConfigError, Problem
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.known_layers import rebuilt_chain
-from lexfed.models.networks.specifications import CHANNELS, KERNEL, is_imported
+from lexfed.models.networks.specifications import (
+    CHANNELS,
+    KERNEL,
+    LINEAR,
+    is_imported,
+)
 
 
 def build(
@@ -107,7 +112,7 @@ def _objection(layer: nn.Module) -> tuple[str, str] | None:
 
 
 def _construct(spec: str, slots: int, outputs: int, seed: int, bias: bool) -> nn.Module:
-    if spec in ("logistic", "linear"):
+    if spec in LINEAR:
         return _zeroed(nn.Linear(slots, outputs, bias=bias))
     if spec == "cnn":
         return _cnn(slots, outputs, bias)
@@ -121,7 +126,10 @@ def _construct(spec: str, slots: int, outputs: int, seed: int, bias: bool) -> nn
     if is_imported(spec):
         return _import(spec, slots, outputs, seed)
     what = f"`{spec}` is not a model"
-    hint = "use `logistic`, `linear`, `mlp:256,128,64`, `cnn` or `module:factory`"
+    hint = (
+        "use `logistic`, `linear`, `additive`, `mlp:256,128,64`, `cnn` or "
+        "`module:factory`"
+    )
     raise ConfigError([Problem("`federation.model`", what, hint)])
 
 

@@ -14,6 +14,9 @@ KERNEL = 3
 CHANNELS = (8, 16)
 """Their channels."""
 
+LINEAR = ("additive", "logistic", "linear")
+"""Models that are one linear layer, for `additive` over the bins of its numbers."""
+
 WIDTHS = re.compile(r"mlp:[1-9]\d{0,5}(,[1-9]\d{0,5})*")
 
 
@@ -36,7 +39,7 @@ def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
     inner: Iterable[int] = ()
     if WIDTHS.fullmatch(model):
         inner = map(int, model.removeprefix("mlp:").split(","))
-    elif model not in ("logistic", "linear"):
+    elif model not in LINEAR:
         return 0
     layers = itertools.pairwise([inputs, *inner, outputs])
     return sum((into + 1) * out for into, out in layers)

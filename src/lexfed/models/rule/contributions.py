@@ -14,7 +14,9 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
+from lexfed.models.shape_functions import BINS, bin_numbers
 from lexfed.models.tower_shapes import (
+    BIN_WEIGHT,
     SQUARE_GUESS,
     RuleFacts,
     TowerShape,
@@ -38,13 +40,20 @@ def label_vectors(loss: LossName, targets: Floats, outputs: int) -> Floats:
 
 
 def moment_vectors(facts: RuleFacts, slots: Floats) -> Floats:
-    """Return centred slots and squares of numbers, relative to the public guess."""
-    present = facts.shape.presence(slots)
-    numbers = facts.numbers
+    """Return centred slots and squares of numbers, relative to the public guess.
+
+    Of a number with a shape function it is its bin, and no square.
+    """
+    shape, present = facts.shape, facts.shape.presence(slots)
+    numbers = np.setdiff1d(facts.numbers, shape.shaped)
     first = slots - present * public_guess(facts).centre
     second = (slots[..., numbers] ** 2 - SQUARE_GUESS) * present[..., numbers]
-    both = np.concatenate([first, second], axis=-1)
-    return into_ball(both / statistics_clip(facts))
+    parts = [first[..., shape.plain], second]
+    if shape.is_additive:
+        own = bin_numbers(slots[..., shape.shaped])[..., None] == np.arange(BINS)
+        inside = BIN_WEIGHT * own * present[..., shape.shaped, None]
+        parts = [inside.reshape(*inside.shape[:-2], -1), *parts]
+    return into_ball(np.concatenate(parts, axis=-1) / statistics_clip(facts))
 
 
 def residual_vectors(
@@ -53,10 +62,12 @@ def residual_vectors(
     """Return the gradient of each record, slots times outputs, scaled to norm 1.
 
     `slots` are encoded, [..., slots], `slopes` the derivative of the loss in the
-    logits, [..., outputs]. The question has released `centre` and `scale` of slots and
-    the clip of `residual`s.
+    logits, [..., outputs]. The question has released `centre` and `scale` of slots, or
+    of the functions in their place with their `basis`, and the clip of `residual`s.
     """
-    centred = slots - facts.shape.presence(slots) * question["centre"]
+    if facts.shape.is_additive:
+        slots = facts.shape.coordinates_of(slots, question["basis"])
+    centred = slots - facts.coordinates.shape.presence(slots) * question["centre"]
     scaled = into_ball(centred * question["scale"])
     residuals = into_ball(slopes / question["residual"])
     outer = scaled[..., :, None] * residuals[..., None, :]

@@ -85,8 +85,10 @@ def unbought_target(base: TargetEstimate) -> TargetEstimate:
 
 def released_evidence(scales: Geometry, state: TowerState) -> ReleasedEvidence:
     """Return the evidence of a tower that released at least one round."""
-    value = state.moment / state.precision[:, None]
-    blur = (1.0 / state.precision)[:, None] + scales.drift
+    real = scales.variance > 0.0
+    value = (state.moment / state.precision[:, None])[real]
+    blur = ((1.0 / state.precision)[:, None] + scales.drift)[real]
+    scales = replace(scales, common=scales.common[real])
     length = _sum(scales.common**2 / blur)
     seen = length > 0.0
     along = _sum(scales.common * value / blur)[seen] ** 2 / length[seen]

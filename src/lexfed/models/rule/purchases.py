@@ -11,7 +11,12 @@ from typing import Literal
 import numpy as np
 
 from lexfed.models.losses import LossName
-from lexfed.models.tower_shapes import RuleFacts
+from lexfed.models.tower_shapes import (
+    BIN_WEIGHT,
+    RuleFacts,
+    statistics_clip,
+    statistics_size,
+)
 
 CLIP = 1.0
 """Every record's vector is scaled to have at most this norm."""
@@ -32,6 +37,13 @@ STATISTICS_KAPPA = 5.0
 
 DROP_KAPPA = 0.4
 """A tower noisier than this would only add noise: its tier is left out."""
+
+LARGEST_BIN_NOISE = 0.06
+"""Largest standard deviation of a bin's share for shape functions; a bin has 1/32 of a
+flat column."""
+
+UNITS_PER_FUNCTION = 8.0
+"""Least units for each expected coordinate of a tower with shape functions."""
 
 KAPPA_PER_ROUND = 6.0
 MAX_ROUNDS = 8
@@ -72,12 +84,27 @@ def plan_tower(
             left -= share
     if _kappa(facts, units, mu, left) > STATISTICS_KAPPA:
         share = STATISTICS_SHARE * left
-        size = facts.size + len(facts.numbers)
+        size = statistics_size(facts)
         bought.append(PurchasedRounds("moments", share, size, 1))
         left -= share
-    kappa, size = _kappa(facts, units, mu, left), facts.size * facts.outputs
+    kappa, size = _kappa(facts, units, mu, left), facts.coordinates.size * facts.outputs
     chosen = rounds or int(np.clip(round(kappa / KAPPA_PER_ROUND), 1, MAX_ROUNDS))
     return (*bought, PurchasedRounds("residuals", left, size, chosen))
+
+
+def shapes_pay(facts: RuleFacts, units: float, mu: float) -> bool:
+    """Return True if the numbers of a tower get shape functions.
+
+    Their histograms are the statistics that the tower buys, so it must buy some whose
+    noise leaves regions of a range to be told apart, and there must be enough people
+    for so many functions.
+    """
+    noise = 2.0 * statistics_clip(facts) / (units * mu * np.sqrt(STATISTICS_SHARE))
+    return bool(
+        _kappa(facts, units, mu, 1.0 - LABEL_SHARE[1]) > STATISTICS_KAPPA
+        and noise / BIN_WEIGHT <= LARGEST_BIN_NOISE
+        and units >= UNITS_PER_FUNCTION * facts.expected_size
+    )
 
 
 def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
@@ -96,5 +123,5 @@ def label_dimension(facts: RuleFacts) -> int:
 
 
 def _kappa(facts: RuleFacts, units: float, mu: float, left: float) -> float:
-    noise = 2.0 * np.sqrt(facts.size * facts.outputs)
+    noise = 2.0 * np.sqrt(facts.expected_size * facts.outputs)
     return float(units * mu * np.sqrt(left) / noise)

@@ -17,9 +17,8 @@ from lexfed.federation.coordinator.sketch_learner import (
     column_looks,
     most_looks,
 )
-from lexfed.federation.planning.choices import LINEAR
 from lexfed.federation.programme.sequence import SITE_WEIGHTS, Stage
-from lexfed.models.networks.specifications import is_imported
+from lexfed.models.networks.specifications import LINEAR, is_imported
 from lexfed.models.tower_shapes import TowerShape
 from lexfed.privacy.releases import Release
 from lexfed.run.pricing.priced_run import PricedRun

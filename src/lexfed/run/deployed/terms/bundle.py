@@ -224,7 +224,7 @@ def _of_model(config: Config) -> Iterator[Problem]:
             "`federation.model`",
             f"`{config.federation.model}` would run code of whoever wrote the "
             "configuration at every site",
-            "use `logistic`, `linear`, `mlp:256,128,64` or `cnn`",
+            "use `logistic`, `linear`, `additive`, `mlp:256,128,64` or `cnn`",
         )
 
 
