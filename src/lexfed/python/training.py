@@ -238,20 +238,26 @@ def load(folder: Path | str) -> RunResult:
 
 
 def predict(
-    run: RunResult | Path | str, table: TableGiven, tiers: Tier | str = Tier.SPECIAL
+    run: RunResult | Path | str,
+    table: TableGiven,
+    tiers: Tier | str = Tier.SPECIAL,
+    explain: bool = False,
 ) -> Predictions:
     """Score the rows of a file or a data frame, reading no column above a tier.
 
+    With `explain` each row has what every column adds to its logits, `explained`.
+
     Raises:
         ConfigError: if there is no such tier, or no model may read it.
-        RunFolderError: if the folder holds no finished run.
+        RunFolderError: if the folder holds no finished run, or `explain` finds a
+            network.
         DataError: if the table does not match the schema.
     """
     upto = _tier(tiers)
     folder = run.folder if isinstance(run, RunResult) else Path(run)
     if isinstance(table, str | Path):
-        return prediction.predict(folder, table_source(table), upto)
-    return prediction.predict(folder, MemoryTable.of(table), upto)
+        return prediction.predict(folder, table_source(table), upto, explain)
+    return prediction.predict(folder, MemoryTable.of(table), upto, explain)
 
 
 def demo(out: Path | str = "runs/demo", on_round: OnRound | None = None) -> RunResult:

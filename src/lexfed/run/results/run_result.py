@@ -17,6 +17,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import RunFolder
 from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
+from lexfed.run.results.effects import learned_effects
 from lexfed.run.results.held_out import held_out_groups
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
 from lexfed.run.results.notes import adaptation_notes, notes_of, sketch_notes
@@ -37,6 +38,7 @@ class RunResult:
             rounds, as `to_json` prints them.
         verdict: the sentence that noise decided the result; empty if it did not.
         held_out: test rows in groups of like score, paid for as the metrics are.
+        effects: of columns on the logits, where the model has shape functions.
     """
 
     folder: Path
@@ -53,6 +55,7 @@ class RunResult:
     outlook: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
     held_out: Mapping[str, Any] = field(default_factory=dict)
+    effects: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE" if self.claim is None else repr(self.claim)
@@ -85,6 +88,7 @@ class RunResult:
             "metrics": dict(self.metrics),
             "gains": dict(self.gains),
             "held_out": dict(self.held_out),
+            "effects": dict(self.effects),
             "rounds": self.rounds,
             "lost": self.lost,
             "stopped": self.stopped,
@@ -126,6 +130,7 @@ def finish(
         outlook=outlook.to_json(),
         verdict=outlook.verdict,
         held_out=held_out_groups(priced, progress.model, progress.memory),
+        effects=learned_effects(priced, progress),
     )
     written = None if claim is None else dump_claim(claim)
     model = towers.to_bytes(progress.model, {"claim": written})
@@ -166,6 +171,7 @@ def read_result(folder: Path) -> RunResult:
             outlook={n: plain[n] for n in ("cap", "signals") if n in plain},
             verdict=str(plain.get("verdict", "")),
             held_out=plain.get("held_out", {}),
+            effects=plain.get("effects", {}),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error

@@ -137,22 +137,32 @@ def predict(
     tiers: Annotated[
         str, Option(help="Most sensitive tier to read: later towers are left out.")
     ] = "special",
+    explain: Annotated[
+        bool, Option("--explain", help="Add what each column contributes to a score.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score the rows of a table with a trained model, as CSV."""
+    """Score the rows of a table with a trained model, as CSV.
+
+    With --explain a row also has the contribution of every column to its logit, and
+    the intercept, which all have in common; together they add up to it.
+    """
     from lexfed.cli.inputs import allow_own_models
     from lexfed.python.training import predict as scores
 
     allow_own_models(Path())
-    found = scores(folder, table, tiers)
+    found = scores(folder, table, tiers, explain)
     for line in found.bent.lines(len(found.values)):
         talk.warn(line)
     if as_json:
         print_json(found.to_json())
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows([[f"{value:.6g}" for value in row] for row in found.values])
+    names, terms = found.explained_columns()
+    writer.writerow([*found.columns, *names])
+    for row, added in zip(found.values, terms, strict=True):
+        # Every digit of a term: they add up, and a rounded sum would not.
+        writer.writerow([*(f"{value:.6g}" for value in row), *added.tolist()])
 
 
 def show_training(
