@@ -21,6 +21,7 @@ from report.conftest import (
     refused_run,
     told_run,
 )
+from report.effects import EFFECTS, explained, many_columns, of_classes
 from support.audit.worlds import FakeRun, fake_run
 from support.browser import (
     IN_BROWSER,
@@ -39,6 +40,8 @@ RUNS: dict[str, FakeRun] = {
     "interrupted": broken_run(),
     "test": fake_run(test=True),
     "hostile": hostile_run(),
+    "explained": explained(many_columns(EFFECTS)),
+    "explained classes": explained(many_columns(of_classes(3))),
 }
 A4 = (595.0, 842.0)
 """Points; PDF files may be off by one."""

@@ -39,6 +39,7 @@ from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.report.held_out_scores import HeldOutScores, read_held_out
+from lexfed.report.learned_effects import LearnedEffects, read_effects
 from lexfed.toml_text import parse_toml
 
 EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
@@ -53,7 +54,7 @@ class RunMetrics:
 
     `gains` has it with the towers up to each tier, `by_round` after each round and
     stage; `notes` are of the run about itself; `held_out` is what curves are drawn
-    from; `verdict` says that noise decided, if it did.
+    from; `verdict` says that noise decided, if it did; `effects` are those of columns.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class RunMetrics:
     notes: tuple[str, ...] = ()
     held_out: HeldOutScores | None = None
     verdict: str = ""
+    effects: LearnedEffects | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,7 @@ def read_run_metrics(folder: Path) -> RunMetrics:
         notes=notes,
         held_out=held_out,
         verdict=verdict if isinstance(verdict, str) else "",
+        effects=read_effects(plain.get("effects")),
     )
 
 

@@ -22,6 +22,7 @@ from lexfed.report.markup import page_templates
 from lexfed.report.sections import guarantee, spending, tier_gains
 from lexfed.report.sections.certificate import certificate
 from lexfed.report.sections.column_table import column_count, column_rows
+from lexfed.report.sections.effects import effect_section
 from lexfed.report.sections.headline import headline, limits, open_items, proxies
 from lexfed.report.sections.log_entries import (
     VERIFIER,
@@ -76,6 +77,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "documents": _rows(dossier, Document, "what", "issued", "expires", "digest"),
         "open_items": open_items(dossier),
         "entries": listing(dossier.records),
+        "effects": effect_section(dossier),
         "no_gains": tier_gains.no_gains(dossier),
         "metrics_note": tier_gains.metrics_note(dossier),
         "curve": tier_gains.curve(dossier),

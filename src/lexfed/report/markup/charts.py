@@ -48,6 +48,14 @@ class Axes:
             'height="100%"><polyline points="{}" class="{}"/></svg>'
         ).format(joined, style)
 
+    def band(
+        self, points: Sequence[tuple[float, float]], half: Sequence[float]
+    ) -> Markup:
+        """Return the area so far above and below a line."""
+        above = [(x, y + away) for (x, y), away in zip(points, half, strict=True)]
+        below = [(x, y - away) for (x, y), away in zip(points, half, strict=True)]
+        return self.curve([*above, *reversed(below)], "band")
+
     def upright(self, value: float, style: str, top: float = 0.0) -> Markup:
         """Return a line from a height above the plot to its bottom."""
         place = self.across(value)
@@ -234,6 +242,70 @@ class ChartPoint:
     x: float
     y: float
     interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class EffectLine:
+    """An effect at places from 0 to 1 with half the width of its band, and a style."""
+
+    points: Sequence[tuple[float, float]]
+    half: Sequence[float]
+    style: str
+
+
+def effect_chart(
+    title: str,
+    lines: Sequence[EffectLine],
+    ends: tuple[float, float],
+    marks: Sequence[tuple[float, str]],
+) -> Markup:
+    """Draw what a column adds, over its values; `ends` are those of the axis upwards.
+
+    `marks` name places along the axis of values, the first and the last at its ends.
+    """
+    axes = Axes((0.0, 1.0), ends, 120.0)
+    parts = [axes.band(line.points, line.half) for line in lines]
+    parts += [*axes.grid(4), axes.level(0.0, "thin")]
+    parts += [axes.curve(line.points, line.style) for line in lines]
+    low = axes.height + 14.0
+    for place, name in marks:
+        anchor = {0.0: "start", 1.0: "end"}.get(place, "middle")
+        parts.append(text(axes.across(place), low, name, anchor, "muted"))
+    return chart(axes.height, title, parts)
+
+
+def effect_bars(
+    title: str, effects: Sequence[tuple[float, float, str]], most: float
+) -> Markup:
+    """Draw bars left and right of zero with their bands, one below the other.
+
+    `effects` are value, half of the band, and style; `most` is at the ends of the axis.
+    """
+    across = AxisScale(-most, most, 0.0, 100.0)
+    height = 10.0 * len(effects)
+    parts = [
+        Markup('<line x1="50" x2="50" y1="0" y2="{}" class="thin"/>').format(
+            _plain(height)
+        )
+    ]
+    for number, (value, half, style) in enumerate(effects):
+        top = 10.0 * number
+        ends = sorted((50.0, across.at(value)))
+        parts.append(
+            Markup('<rect x="{}" y="{}" width="{}" height="6" class="{}"/>').format(
+                _plain(ends[0]), _plain(top + 2.0), _plain(ends[1] - ends[0]), style
+            )
+        )
+        low, high = across.at(value - half), across.at(value + half)
+        parts.append(
+            Markup('<line x1="{}" x2="{}" y1="{y}" y2="{y}" class="whisker"/>').format(
+                _plain(max(0.0, low)), _plain(min(100.0, high)), y=_plain(top + 5.0)
+            )
+        )
+    return Markup(
+        '<svg class="bars" viewBox="0 0 100 {0}" preserveAspectRatio="none" '
+        'style="height: {0}px" role="img" aria-label="{1}">{2}</svg>'
+    ).format(_plain(height), title, Markup("").join(parts))
 
 
 def metric_by_epsilon(
