@@ -33,7 +33,10 @@ def test_the_demo_works_twice(
     assert first.code == 0, first.err
     assert first.out == ""
     assert "demo: 8 hospitals, 1 200 synthetic patients, 17 columns" in first.err
-    steps = [line for line in first.err.splitlines() if "  training " not in line]
+    # Noise decides some parts of so small a model in some runs, and not in others.
+    changing = ("  training ", "  noise    ")
+    lines = first.err.splitlines()
+    steps = [line for line in lines if not line.startswith(changing)]
     text = rounded("\n".join(steps).replace("±", "")) + "\n"
     expected("demo.txt", text.split("Report:")[0])
     again = lexfed("demo", "--seeds", "2", "--json")

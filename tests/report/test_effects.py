@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.report.documents.report_page import render
-from lexfed.report.learned_effects import read_effects
+from lexfed.report.learned_effects import LearnedEffects, read_effects
 from lexfed.report.sections.effects import effect_section
 from report.conftest import SPELLS, MakeDossier
 from report.effects import AGE, EFFECTS, WARD, explained, of_classes
@@ -148,8 +148,9 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_is_in_the_file_is_read_or_left_out(value: object) -> None:
-    read_effects(value)
-    read_effects({**EFFECTS, "columns": [value]})
+    for given_up in (value, {**EFFECTS, "columns": [value]}):
+        found = read_effects(given_up)
+        assert found is None or isinstance(found, LearnedEffects)
 
 
 def test_a_page_without_effects_has_no_section(dossier_of: MakeDossier) -> None:

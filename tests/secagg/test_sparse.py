@@ -51,7 +51,9 @@ def test_sums_are_exact_without_some_sites_at_every_stage(
     coins = np.random.default_rng(7)
     for number in (1, 2):
         order = [str(name) for name in coins.permutation(names(SITES))]
-        alive, unsigned, closed = order[MISSING:], order[4:6], order[6:8]
+        # Five sites of a circle of 13 leave the eight shares that open it, wherever
+        # the circles are: a sixth may close one in three runs of a thousand.
+        alive, unsigned, closed = order[MISSING:], order[4:6], order[6:7]
         found = epoch.round(server, alive, number, unsigned=unsigned, closed=closed)
         np.testing.assert_array_equal(found, epoch.true_sum(alive, number))
 

@@ -25,14 +25,16 @@ the noise of the release and the chance of the sample blur the gradient.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.towers import Model
+
+if TYPE_CHECKING:
+    from lexfed.models.towers import Model
 
 SHARE = 0.05
 """Part of the last tower's square that the factors take."""
@@ -163,7 +165,7 @@ class AmplitudeEstimate:
 
     @classmethod
     def from_memory(
-        cls, model: Model, memory: Mapping[str, NDArray[Any]]
+        cls, model: "Model", memory: Mapping[str, NDArray[Any]]
     ) -> "AmplitudeEstimate":
         """Return the estimate kept in memory, or the towers as they were trained."""
         shift, towers = model.shift(len(model.towers)), len(model.towers)
