@@ -26,7 +26,7 @@ from lexfed.config import load
 from lexfed.config.open_decisions import load_open
 from lexfed.data.people import lots, site_partition
 from lexfed.data.people.lots import LotKeys
-from lexfed.errors import ConfigError
+from lexfed.errors import ConfigError, Refused
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines import clear_sums
@@ -356,7 +356,7 @@ def compare(
             try:
                 coins = LotKeys.seeded(1000 * seed + tally.settings)
                 base = base_of(setting, table, Path(place), coins)
-            except ConfigError:
+            except (ConfigError, Refused):  # importances that noise would decide
                 tally.refused += 1
                 continue
             tally.settings += 1
