@@ -83,7 +83,7 @@ class UnsuitableRows(DataError, ValueError):
 
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: parameters, the run of a fit, and its scores."""
+    """The common part of both estimators: parameters, a fit's run, and scores."""
 
     def __init__(
         self,

@@ -138,4 +138,4 @@ def _wrong(what: str) -> ConfigError:
 
 
 PLAIN = FileFormat()
-"""What a table is taken for that says nothing else."""
+"""The format of a table that states none."""

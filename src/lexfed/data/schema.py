@@ -95,7 +95,7 @@ ColumnKind = Literal["number", "category", "flag", "text"]
 DeclaredKind = Literal["number", "category", "flag", "text", "date"]
 """Kinds that people declare; a date becomes columns of the other kinds."""
 DatePart = Literal["days", "year", "month", "weekday", "hour"]
-"""What a column says of a date; see `made_columns`."""
+"""The parts of a date that columns hold; see `made_columns`."""
 ColumnPart = Literal["days", "year", "month", "weekday", "hour", "bucket"]
 """Why a column is not in the table as it is declared, but made from one that is."""
 NumberScale = Literal["auto", "linear", "log", "symlog"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `import lexfed` offers: the commands as functions, for scripts and notebooks.
+"""The names of `import lexfed`: the commands as functions, for scripts and notebooks.
 
     settings    keywords of a call, as the tables of a configuration
     requests    a file, a data frame or one frame per site, ready to be priced

@@ -33,7 +33,7 @@ INPUTS = (1, 2, 16)
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What was found out about a model.
+    """The findings about a model.
 
     Attributes:
         problems: why it cannot be trained privately; empty if it can.

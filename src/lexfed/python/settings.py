@@ -31,7 +31,7 @@ SiteDivision = int | tuple[str, Sequence[str]] | Mapping[str, Any]
 
 
 class Settings(TypedDict, total=False):
-    """What a call states instead of a configuration.
+    """Keywords of a call in place of a configuration.
 
     `target`, `columns`, `tiers` and `epsilon` are required. `units` is a public number
     of people; without it `neighbours` must be "replace-one". `name` is that of the run,

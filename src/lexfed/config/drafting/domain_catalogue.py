@@ -28,7 +28,7 @@ WORDLESS = (FILLER, ASIDE, OUTCOME)
 """Lines without a domain: words that say nothing, columns that describe nobody, and
 names of one outcome."""
 KINDS_HELD = ("number", "category", "date", CLASS, ANSWER, *WORDLESS)
-"""What a line is about: columns of such a kind, classes to predict, answers that any
+"""The subjects of lines: columns of such a kind, classes to predict, answers that any
 column may hold, or no domain."""
 
 

@@ -45,7 +45,7 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class DraftRequest:
-    """What a person has stated about a first configuration beforehand."""
+    """A person's statements about a first configuration, made beforehand."""
 
     table: Path
     source: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table looks like: its format and the kinds of its columns, for a first draft.
+"""A guess at a table: its format and the kinds of its columns, for a first draft.
 
 A guess at a column tells its name and kind only: ranges and category lists copied from
 the data would be published with the configuration, and tell that a person is 104 years

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several runs cost somebody who is in all of them, and what cannot be known.
+"""The cost of several runs for somebody who is in all of them, and its limits.
 
 Logs hold no digest of the rows, which would confirm guesses about them, so that no log
 tells whether two runs are about the same people. The configurations name the data; the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model with shape functions has learned: a curve or bars for every column.
+"""Learned effects of a model with shape functions: a curve or bars for every column.
 
 Effects follow from released values, so the guarantee covers them. The file that has
 them is beside the log, and no entry vouches for it: the section says both.

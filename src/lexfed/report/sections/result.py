@@ -25,7 +25,7 @@ COVER = {
     "public": "on public test rows",
     "paid": "paid for, noised",
 }
-"""What covers metrics on test rows, in three words."""
+"""The cover of metrics on test rows, in three words."""
 
 _Z = 1.959963984540054  # two-sided 95 %
 _LEAST_GROUPS = 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a result: the cap that binds, and noise, before a run and after it.
+"""Limits of a result: the cap that binds, and noise, before a run and after it.
 
 Before: the plan's own numbers, all public. After: the rounds that were really released,
 and for towers that the rule trains a test of whether their releases can be told from

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lexfed.config.open_decisions import TagSource
 
 FINISH = "the rest is decided and stays: finish it by hand under `[law.columns]`"
-"""What to do about an entry of which a part is decided."""
+"""The hint at an entry of which a part is decided."""
 _MOST_NAMED = 8
 
 

@@ -140,7 +140,7 @@ def init(
 
 @dataclass(frozen=True)
 class _StatedFormat:
-    """What options say of how and where a table is written."""
+    """Options about the format and the place of a table."""
 
     separator: SeparatorName | None
     decimal: DecimalMark | None

@@ -27,7 +27,7 @@ _PLACE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 
 @dataclass(frozen=True)
 class SheetCheck:
-    """What a sheet has that its cells do not tell.
+    """Properties of a sheet that its cells do not tell.
 
     Attributes:
         columns: numbers of the columns with a value below the first row, from 1.
